@@ -1,0 +1,94 @@
+package ledger
+
+import (
+	"context"
+	"time"
+)
+
+// Store keeps a ledger. It knows no rules: what to write is decided above it.
+//
+// To add a store: implement Store, Reader and Tx, and run ledgertest.Run on
+// it. That suite is the contract; the comments here name its errors.
+type Store interface {
+	// ID is the ledger's own UUID, made when it was created.
+	ID() string
+	// View runs fn on one consistent snapshot. Keep it short: a long reader
+	// holds up checkpoints.
+	View(ctx context.Context, fn func(Reader) error) error
+	// Update runs fn in one write transaction that is durable when Update
+	// returns nil. If fn fails, nothing is written and its error is returned.
+	// ctx limits the wait for the start; once begun, it is not cancelled.
+	Update(ctx context.Context, fn func(Tx) error) error
+	// Close waits for what is under way.
+	Close() error
+}
+
+// Reader reads within one snapshot.
+type Reader interface {
+	// Batch fails with ErrNotFound.
+	Batch(task, date string) (Batch, error)
+	// Batches lists those that match, by date and then task; empty matches all.
+	Batches(task, date string) ([]Batch, error)
+	// Find says for each input, in order, what a batch holds. It compares
+	// payloads as bytes; a nil payload equals only a nil payload.
+	Find(batch int64, in []Input) ([]Known, error)
+	// Get gives the records that exist, in the order of the numbers.
+	Get(ids []int64) ([]Entry, error)
+	// Count counts the statuses of those that exist.
+	Count(ids []int64) (Counts, error)
+	// List gives at most q.Limit records, newest first.
+	List(q Query) ([]Entry, error)
+	// Attempts gives the stored story of a record in the order of fences.
+	Attempts(record int64) ([]Attempt, error)
+	// Runs lists those that match, newest first.
+	Runs(q RunQuery) ([]Run, error)
+}
+
+// Tx reads and writes within one transaction.
+type Tx interface {
+	Reader
+	// PutBatch writes a batch, without its counts, FirstID and LastID, which
+	// the store keeps itself. With ID 0 it inserts it if there is none for
+	// its task and date, and in any case sets ID.
+	PutBatch(b *Batch) error
+	// Insert adds, as pending and in the order given, the inputs that the
+	// batch doesn't hold yet, and says how many that were.
+	Insert(batch int64, in []Input) (int64, error)
+	// Swap writes each change whose record still has the old status and
+	// fence, and gives the positions of those that had not.
+	Swap(changes []Change) (stale []int, err error)
+	// AddAttempts adds lines to stories. Where a line exists for a record
+	// and fence, only its empty Late fields are filled.
+	AddAttempts(a []Attempt) error
+	// PutRun inserts a run (No 0; sets No) or updates it.
+	PutRun(r *Run) error
+}
+
+// Change replaces one state of a record by another.
+type Change struct {
+	Old, New Entry
+}
+
+// Query selects records. Zero values select all.
+type Query struct {
+	TaskName    string
+	ExecuteDate string
+	Statuses    []Status
+	BizIDs      []string  // any of these
+	BizPrefix   string    // starts with
+	RunID       string    // claimed last by
+	Since       time.Time // started or ended at or after
+	Before      int64     // record numbers below this: the cursor
+	After       int64     // record numbers above this
+	Ascending   bool      // oldest first
+	Limit       int       // 0: no limit
+}
+
+// RunQuery selects runs. Zero values select all.
+type RunQuery struct {
+	ID          string
+	TaskName    string
+	ExecuteDate string
+	OpenOnly    bool // not ended
+	Limit       int
+}
