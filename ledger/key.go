@@ -93,3 +93,8 @@ func CheckDate(s string) error {
 	}
 	return nil
 }
+
+// AttemptID names one claim of one record by one run. No two are the same.
+func AttemptID(runID string, record, fence int64) string {
+	return fmt.Sprintf("%s/%d/%d", runID, record, fence)
+}

@@ -101,13 +101,17 @@ func (p *Phase) UnmarshalText(b []byte) error {
 
 // Details: how a done record came to be done, or what is known of a doubt.
 const (
-	DetailApplied     = "applied"     // the action took effect
-	DetailNoop        = "noop"        // there was nothing to do
-	DetailAlready     = "already"     // a guard or a check found the effect
-	DetailLate        = "late"        // the outcome came after the record was put in doubt
-	DetailMarked      = "marked"      // an operator said so
-	DetailLater       = "later"       // pending: the action asked for a later time
-	DetailAbsent      = "absent"      // a check found no effect
+	DetailApplied = "applied" // done: the action took effect
+	DetailNoop    = "noop"    // done: there was nothing to do
+	DetailAlready = "already" // done: a guard or a check found the effect
+	DetailLate    = "late"    // done: the outcome came after the record was put in doubt
+	DetailMarked  = "marked"  // an operator said so
+
+	DetailLater  = "later"  // pending: the action asked for a later time
+	DetailAbsent = "absent" // pending: a check found no effect
+
+	DetailUnknown     = "unknown"     // in doubt: nobody has asked yet
+	DetailTooEarly    = "too_early"   // in doubt: a check found no effect, too early to believe it
 	DetailPartial     = "partial"     // in doubt: a check found half an effect
 	DetailUnclear     = "unclear"     // in doubt: a check couldn't tell
 	DetailCompensated = "compensated" // in doubt: half an effect was undone; the check is asked again

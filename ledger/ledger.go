@@ -1,0 +1,332 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+)
+
+// Ledger applies the rules to what a store keeps.
+type Ledger struct {
+	store Store
+	// Now and Rand are the clock and the source of jitter, in [0, 1).
+	Now  func() time.Time
+	Rand func() float64
+}
+
+// New puts the rules on top of a store.
+func New(s Store) *Ledger {
+	return &Ledger{store: s, Now: func() time.Time { return time.Now().UTC() }, Rand: rand.Float64}
+}
+
+// Store gives the store underneath, for reading.
+func (l *Ledger) Store() Store { return l.store }
+
+// Close closes the store.
+func (l *Ledger) Close() error { return l.store.Close() }
+
+// Begin notes a run, and its batch if that is new. With plan set the batch
+// counts as being planned by this run until EndPlan; a plan that died is
+// superseded.
+func (l *Ledger) Begin(ctx context.Context, r *Run, plan bool) error {
+	return l.store.Update(ctx, func(tx Tx) error {
+		b, err := tx.Batch(r.TaskName, r.ExecuteDate)
+		if errors.Is(err, ErrNotFound) {
+			b, err = Batch{TaskName: r.TaskName, ExecuteDate: r.ExecuteDate, CreatedAt: l.Now()}, nil
+		}
+		if err != nil {
+			return err
+		}
+		if plan {
+			b.OpenPlanRun = r.ID
+		}
+		if err := tx.PutBatch(&b); err != nil {
+			return err
+		}
+		r.BatchID = b.ID
+		r.No = 0 // the store may call this again after a failed try
+		return tx.PutRun(r)
+	})
+}
+
+// EndPlan tells that everything of the run's input is in the ledger.
+func (l *Ledger) EndPlan(ctx context.Context, r Run) error {
+	return l.store.Update(ctx, func(tx Tx) error {
+		b, err := tx.Batch(r.TaskName, r.ExecuteDate)
+		if err != nil || b.OpenPlanRun != r.ID {
+			return err
+		}
+		b.OpenPlanRun = ""
+		return tx.PutBatch(&b)
+	})
+}
+
+// End notes how a run ended.
+func (l *Ledger) End(ctx context.Context, r *Run) error {
+	return l.store.Update(ctx, func(tx Tx) error { return tx.PutRun(r) })
+}
+
+// Planned is what Plan found for one input.
+type Planned struct {
+	ID      int64 // 0 in a preview of what is new
+	Status  Status
+	New     bool
+	Changed bool // the ledger holds, or held, another payload
+}
+
+// Plan enters the inputs that a batch doesn't hold yet. Where all are known
+// and unchanged it only reads.
+func (l *Ledger) Plan(ctx context.Context, batch int64, in []Input) ([]Planned, error) {
+	planned, todo, err := l.preview(ctx, batch, in)
+	if err != nil || !todo {
+		return planned, err
+	}
+	err = l.store.Update(ctx, func(tx Tx) error {
+		planned, err = enter(tx, batch, in)
+		return err
+	})
+	return planned, err
+}
+
+// Preview says what Plan would find, and changes nothing.
+func (l *Ledger) Preview(ctx context.Context, batch int64, in []Input) ([]Planned, error) {
+	planned, _, err := l.preview(ctx, batch, in)
+	return planned, err
+}
+
+func (l *Ledger) preview(ctx context.Context, batch int64, in []Input) (planned []Planned, todo bool, err error) {
+	err = l.store.View(ctx, func(r Reader) error {
+		known, err := r.Find(batch, in)
+		if err != nil {
+			return err
+		}
+		planned = make([]Planned, len(known))
+		for i, k := range known {
+			planned[i] = Planned{ID: k.ID, Status: k.Status, New: k.ID == 0, Changed: k.ID != 0 && !k.SamePayload}
+			todo = todo || planned[i].New || planned[i].Changed
+		}
+		return nil
+	})
+	return planned, todo, err
+}
+
+func enter(tx Tx, batch int64, in []Input) ([]Planned, error) {
+	before, err := tx.Find(batch, in)
+	if err != nil {
+		return nil, err
+	}
+	var fresh []Input
+	for i, k := range before {
+		if k.ID == 0 {
+			fresh = append(fresh, in[i])
+		}
+	}
+	after := before
+	if len(fresh) > 0 {
+		if _, err = tx.Insert(batch, fresh); err != nil {
+			return nil, err
+		}
+		if after, err = tx.Find(batch, in); err != nil {
+			return nil, err
+		}
+	}
+	planned := make([]Planned, len(in))
+	changed := map[int64][]byte{}
+	for i, k := range after {
+		planned[i] = Planned{ID: k.ID, Status: k.Status, New: before[i].ID == 0, Changed: !k.SamePayload}
+		if !k.SamePayload {
+			changed[k.ID] = in[i].Payload
+		}
+	}
+	return planned, replacePayloads(tx, changed)
+}
+
+func replacePayloads(tx Tx, changed map[int64][]byte) error {
+	if len(changed) == 0 {
+		return nil
+	}
+	ids := make([]int64, 0, len(changed))
+	for id := range changed {
+		ids = append(ids, id)
+	}
+	entries, err := tx.Get(ids)
+	if err != nil {
+		return err
+	}
+	var changes []Change
+	for _, e := range entries {
+		if TakesPayload(e) {
+			n := e
+			n.Payload = changed[e.ID]
+			changes = append(changes, Change{e, n})
+		}
+	}
+	_, err = tx.Swap(changes)
+	return err
+}
+
+// Work is what a run brings to the ledger, and what it wants from it.
+type Work struct {
+	RunID   string
+	Policy  Policy
+	Reports []Report
+	// Candidates are numbers of records to claim in this order, at most Max
+	// of them. Alone claims, of those that must be started while nothing else
+	// runs, the first; otherwise these are left.
+	Candidates []int64
+	Max        int
+	Alone      bool
+	// Asked tells whether this run has asked the check of a record.
+	Asked func(id int64) bool
+}
+
+// Worked is what became of a Work.
+type Worked struct {
+	Settled []Settled // one for each report
+	Claimed []Entry
+	Left    []Judged // candidates that can't be claimed now
+	Rest    []int64  // candidates not looked at
+}
+
+// Settled is what became of a report.
+type Settled struct {
+	Report
+	Entry Entry // the record afterwards
+	Fate  Fate
+}
+
+// Judged is a record that wasn't claimed, and why.
+type Judged struct {
+	Entry Entry
+	Verdict
+	Alone bool // it could be claimed, alone
+}
+
+// Work settles reports and claims records in one durable transaction: the
+// outcomes it returns may be told, the claims it returns may be started.
+func (l *Ledger) Work(ctx context.Context, w Work) (Worked, error) {
+	var out Worked
+	err := l.store.Update(ctx, func(tx Tx) (err error) {
+		out = Worked{}
+		now := l.Now()
+		if out.Settled, err = l.settle(tx, w.Reports, w.Policy, now); err != nil {
+			return err
+		}
+		return l.claim(tx, w, now, &out)
+	})
+	return out, err
+}
+
+// settle writes reports by the rules, in their order.
+func (l *Ledger) settle(tx Tx, reports []Report, p Policy, now time.Time) ([]Settled, error) {
+	if len(reports) == 0 {
+		return nil, nil
+	}
+	ids := make([]int64, len(reports))
+	for i, r := range reports {
+		ids[i] = r.RecordID
+	}
+	entries, err := getMap(tx, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Settled, len(reports))
+	changes := make([]Change, 0, len(reports))
+	var lines []Attempt
+	for i, r := range reports {
+		before, ok := entries[r.RecordID]
+		if !ok {
+			out[i] = Settled{r, Entry{}, Stale}
+			continue
+		}
+		after, fate := Settle(before, r, p, now, l.Rand())
+		if line, ok := storyLine(before, after, r, fate); ok {
+			lines = append(lines, line)
+		}
+		if fate == Moved && r.Outcome == NotStarted && after.Status == InDoubt {
+			if after, err = l.settleKept(tx, after, p, now); err != nil {
+				return nil, err
+			}
+		}
+		if fate == Moved {
+			changes = append(changes, Change{before, after})
+			entries[r.RecordID] = after
+		}
+		out[i] = Settled{r, after, fate}
+	}
+	if _, err := tx.Swap(changes); err != nil {
+		return nil, err
+	}
+	return out, tx.AddAttempts(lines)
+}
+
+// settleKept settles a record that is in doubt again, because a newer claim
+// of it was never used, by the certain outcome that came in the meantime.
+func (l *Ledger) settleKept(tx Tx, e Entry, p Policy, now time.Time) (Entry, error) {
+	stored, err := tx.Attempts(e.ID)
+	if err != nil {
+		return e, err
+	}
+	for _, a := range stored {
+		if r, ok := lateReport(a); ok && a.Fence == e.ActFence {
+			e, _ = Settle(e, r, p, now, l.Rand())
+		}
+	}
+	return e, nil
+}
+
+func getMap(r Reader, ids []int64) (map[int64]Entry, error) {
+	entries, err := r.Get(ids)
+	if err != nil {
+		return nil, err
+	}
+	m := make(map[int64]Entry, len(entries))
+	for _, e := range entries {
+		m[e.ID] = e
+	}
+	return m, nil
+}
+
+func (l *Ledger) claim(tx Tx, w Work, now time.Time, out *Worked) error {
+	if len(w.Candidates) == 0 || w.Max == 0 {
+		return nil
+	}
+	entries, err := getMap(tx, w.Candidates)
+	if err != nil {
+		return err
+	}
+	changes := make([]Change, 0, w.Max)
+	for i, id := range w.Candidates {
+		if len(changes) == w.Max {
+			out.Rest = w.Candidates[i:]
+			break
+		}
+		e, ok := entries[id]
+		if !ok {
+			continue
+		}
+		v := Judge(e, w.Policy, now, w.Asked != nil && w.Asked(e.ID))
+		if !v.Do.Starts() || Alone(e) != w.Alone {
+			out.Left = append(out.Left, Judged{e, v, v.Do.Starts()})
+			continue
+		}
+		changes = append(changes, Change{e, Claim(e, v.Do.Phase(), w.RunID)})
+	}
+	stale, err := tx.Swap(changes)
+	if err != nil {
+		return err
+	}
+	taken := make(map[int]bool, len(stale))
+	for _, i := range stale {
+		taken[i] = true
+	}
+	for i, c := range changes {
+		if taken[i] { // by another run, since we read it
+			out.Left = append(out.Left, Judged{Entry: c.New, Verdict: Verdict{Do: Busy}})
+			continue
+		}
+		out.Claimed = append(out.Claimed, c.New)
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package ledger
+
+import "context"
+
+// recoverChunk is how many records one transaction of a recovery settles.
+const recoverChunk = 500
+
+// Claims calls fn with the records that a run has claimed and not settled.
+func (l *Ledger) Claims(ctx context.Context, run Run, fn func([]Entry) error) error {
+	after := int64(0)
+	for {
+		var page []Entry
+		err := l.store.View(ctx, func(r Reader) (err error) {
+			page, err = r.List(Query{
+				RunID: run.ID, TaskName: run.TaskName, ExecuteDate: run.ExecuteDate,
+				Statuses: []Status{Running}, After: after, Ascending: true, Limit: recoverChunk,
+			})
+			return err
+		})
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		if err := fn(page); err != nil {
+			return err
+		}
+		after = page[len(page)-1].ID
+	}
+}
+
+// Replay settles what a dead run left, by the policy it had.
+func (l *Ledger) Replay(ctx context.Context, reports []Report, p Policy) ([]Settled, error) {
+	var all []Settled
+	for len(reports) > 0 {
+		n := min(len(reports), recoverChunk)
+		var chunk []Settled
+		err := l.store.Update(ctx, func(tx Tx) (err error) {
+			chunk, err = l.settle(tx, reports[:n], p, l.Now())
+			return err
+		})
+		all = append(all, chunk...)
+		if err != nil {
+			return all, err
+		}
+		reports = reports[n:]
+	}
+	return all, nil
+}
+
+// Bury notes that a dead run is over. It must hold no claim any more.
+func (l *Ledger) Bury(ctx context.Context, run Run) error {
+	return l.store.Update(ctx, func(tx Tx) error {
+		now, err := tx.Runs(RunQuery{ID: run.ID})
+		if err != nil || len(now) == 0 || !now[0].EndedAt.IsZero() {
+			return err
+		}
+		now[0].EndedAt, now[0].Result = l.Now(), "died"
+		return tx.PutRun(&now[0])
+	})
+}
+
+// OpenRuns lists the runs that have not ended, as far as the ledger knows.
+func (l *Ledger) OpenRuns(ctx context.Context) (runs []Run, err error) {
+	err = l.store.View(ctx, func(r Reader) error {
+		runs, err = r.Runs(RunQuery{OpenOnly: true})
+		return err
+	})
+	return runs, err
+}
+
+// Story gives a record with all that ever happened to it. It fails with
+// ErrNotFound.
+func (l *Ledger) Story(ctx context.Context, k Key) (e Entry, story []Attempt, err error) {
+	err = l.store.View(ctx, func(r Reader) error {
+		found, err := r.List(Query{TaskName: k.TaskName, ExecuteDate: k.ExecuteDate, BizIDs: []string{k.BizID}, Limit: 1})
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			return ErrNotFound
+		}
+		e = found[0]
+		stored, err := r.Attempts(e.ID)
+		story = Told(e, stored)
+		return err
+	})
+	return e, story, err
+}
+
+// Definition gives what the newest run of a task on a date was defined by;
+// with an empty date, of any date. It fails with ErrNotFound.
+func (l *Ledger) Definition(ctx context.Context, task, date string) (run Run, err error) {
+	err = l.store.View(ctx, func(r Reader) error {
+		runs, err := r.Runs(RunQuery{TaskName: task, ExecuteDate: date, Limit: 1})
+		if err == nil && len(runs) == 0 {
+			err = ErrNotFound
+		}
+		if err == nil {
+			run = runs[0]
+		}
+		return err
+	})
+	return run, err
+}

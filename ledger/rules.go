@@ -1,0 +1,285 @@
+package ledger
+
+import "time"
+
+// Do is what a run may do with a record of its scope now.
+type Do uint8
+
+const (
+	Nothing         Do = iota // it is done, failed or skipped
+	StartAct                  // start its action
+	StartCheck                // ask whether its effect is there
+	StartCompensate           // undo half an effect
+	Wait                      // it isn't due before Verdict.Until
+	Hold                      // in doubt, and a person must decide
+	Busy                      // a run holds it
+)
+
+// Starts tells whether the record is to be claimed.
+func (d Do) Starts() bool { return d == StartAct || d == StartCheck || d == StartCompensate }
+
+// Phase is the phase of the claim that a starting Do needs.
+func (d Do) Phase() Phase {
+	switch d {
+	case StartCheck:
+		return Check
+	case StartCompensate:
+		return Compensate
+	default:
+		return Act
+	}
+}
+
+// Verdict is what Judge finds.
+type Verdict struct {
+	Do    Do
+	Until time.Time // of Wait
+}
+
+// Judge says what a run may do with a record. asked tells that this run has
+// asked the record's check already: it is asked once a run, so that a check
+// that can't tell doesn't go round in circles.
+func Judge(e Entry, p Policy, now time.Time, asked bool) Verdict {
+	switch e.Status {
+	case Running:
+		return Verdict{Do: Busy}
+	case Pending:
+		switch {
+		case !due(e, now):
+			return Verdict{Wait, e.NotBefore}
+		case e.AskFirst && !p.Check && !p.Idempotent:
+			return Verdict{Do: Hold} // the check it should be asked is gone from the definition
+		case p.Check && (e.AskFirst || p.CheckFirst && e.Attempts == 0 && e.Detail != DetailAbsent):
+			return Verdict{Do: StartCheck}
+		}
+		return Verdict{Do: StartAct}
+	case InDoubt:
+		return judgeDoubt(e, p, now, asked)
+	default:
+		return Verdict{Do: Nothing}
+	}
+}
+
+func judgeDoubt(e Entry, p Policy, now time.Time, asked bool) Verdict {
+	start := Hold
+	switch {
+	case p.Check && p.Compensate && e.Detail == DetailPartial && e.CompFence != e.ActFence:
+		start = StartCompensate
+	case p.Check && (!asked || e.Detail == DetailCompensated || e.Detail == DetailTooEarly):
+		start = StartCheck
+	case p.Idempotent && e.Attempts < p.Attempts && (!p.Check || e.Detail == DetailUnclear):
+		start = StartAct
+	}
+	if start != Hold && !due(e, now) {
+		return Verdict{Wait, e.NotBefore}
+	}
+	return Verdict{Do: start}
+}
+
+// due tells whether a record's waiting time is over. A NotBefore further off
+// than its own delay can only come from a clock that was set back, and waits
+// for nothing.
+func due(e Entry, now time.Time) bool {
+	return !now.Before(e.NotBefore) || e.NotBefore.Sub(now) > e.Delay
+}
+
+// NeedsPerson tells whether no run with this policy would go on with it.
+func NeedsPerson(e Entry, p Policy, now time.Time) bool {
+	return Judge(e, p, now, true).Do == Hold
+}
+
+// Alone tells whether a record must be started while nothing else runs: an
+// attempt of it was cut off together with its runner, which it may have
+// caused.
+func Alone(e Entry) bool { return e.Suspect }
+
+// Claim gives a record to a run. What was known before stays, so that a
+// claim which is never used can be given back.
+func Claim(e Entry, ph Phase, runID string) Entry {
+	e.Status = Running
+	e.Phase = ph
+	e.RunID = runID
+	e.Fence++
+	return e
+}
+
+// Fate is what became of a report.
+type Fate uint8
+
+const (
+	Moved   Fate = iota // the record moved
+	TooLate             // certain, but the record has gone on: kept in its story
+	Stale               // known already, or worth nothing
+)
+
+// Settle moves a record by what became of a claim of it.
+//
+// The holder of the claim always moves it. Anyone else only brings certain
+// outcomes of the action: one of the newest act attempt settles the record
+// while it is in doubt or being checked; others are too late.
+func Settle(e Entry, r Report, p Policy, now time.Time, rnd float64) (Entry, Fate) {
+	if e.Status == Running && e.Fence == r.Fence {
+		switch e.Phase {
+		case Check:
+			return settleCheck(e, r, p, now), Moved
+		case Compensate:
+			return settleCompensate(e, r), Moved
+		default:
+			return settleAct(e, r, p, now, rnd), Moved
+		}
+	}
+	switch {
+	case e.Fence == r.Fence && e.Status != InDoubt: // it has been settled by this very report
+		return e, Stale
+	case r.Phase == Check && r.Outcome != NotStarted && e.Fence > r.Fence:
+		return e, TooLate
+	case r.Phase != Act || !r.Outcome.Certain():
+		return e, Stale
+	}
+	asking := e.Status == Running && e.Phase == Check
+	if r.Fence != e.ActFence || e.Status != InDoubt && !asking {
+		return e, TooLate
+	}
+	e.Attempts-- // it was counted when it was put in doubt
+	n := settleAct(e, r, p, now, rnd)
+	n.Fence = e.Fence + 1 // ends the claim of a check
+	if n.Status == Done {
+		n.Detail = DetailLate
+	}
+	return n, Moved
+}
+
+// inDoubt tells whether a claimed record was in doubt before.
+func inDoubt(e Entry) bool {
+	switch e.Detail {
+	case DetailUnknown, DetailTooEarly, DetailPartial, DetailUnclear, DetailCompensated:
+		return true
+	}
+	return false
+}
+
+// giveBack undoes a claim that was never used.
+func giveBack(e Entry, r Report, now time.Time) Entry {
+	e.Status = Pending
+	if inDoubt(e) {
+		e.Status = InDoubt
+	}
+	if r.RetryAfter > 0 { // it could not be started
+		e.wait(now, r.RetryAfter)
+		e.Error = r.Error
+	}
+	return e
+}
+
+func (e *Entry) wait(now time.Time, d time.Duration) {
+	e.Delay = d
+	e.NotBefore = time.Time{}
+	if d > 0 {
+		e.NotBefore = now.Add(d)
+	}
+}
+
+func settleAct(e Entry, r Report, p Policy, now time.Time, rnd float64) Entry {
+	if r.Outcome == NotStarted {
+		return giveBack(e, r, now)
+	}
+	e.Phase = Act
+	e.ActFence = r.Fence
+	e.StartedAt, e.EndedAt = r.StartedAt, r.EndedAt
+	e.ExitCode, e.Error, e.Result = r.ExitCode, r.Error, r.Result
+	e.Detail = r.Detail
+	e.AskFirst = false
+	e.Suspect = r.CutOff
+	e.wait(now, 0)
+	if r.Outcome != AskedLater {
+		e.Attempts++
+		e.LaterSince = time.Time{}
+	}
+	switch r.Outcome {
+	case Succeeded:
+		e.Status = Done
+		if e.Detail == "" {
+			e.Detail = DetailApplied
+		}
+	case FailedAttempt:
+		e.Status, e.Detail = Failed, ""
+		if e.Attempts < p.Attempts {
+			e.Status = Pending
+			e.wait(now, p.backoff(e.Attempts, rnd))
+		}
+	case FailedForGood:
+		e.Status, e.Detail = Failed, ""
+	case AskedLater:
+		e = askedLater(e, r, p, now, rnd)
+	default:
+		e.Status, e.Detail = InDoubt, DetailUnknown
+		if p.Idempotent && !p.Check {
+			e.wait(now, p.backoff(e.Attempts, rnd))
+		}
+	}
+	return e
+}
+
+func askedLater(e Entry, r Report, p Policy, now time.Time, rnd float64) Entry {
+	if e.LaterSince.IsZero() {
+		e.LaterSince = now
+	}
+	if now.Sub(e.LaterSince) >= p.MaxLater {
+		e.Status, e.Detail = Failed, DetailLater
+		return e
+	}
+	e.Status, e.Detail = Pending, DetailLater
+	e.wait(now, r.RetryAfter+time.Duration(rnd*float64(r.RetryAfter)/10)) // a lower bound, jittered
+	return e
+}
+
+func settleCheck(e Entry, r Report, p Policy, now time.Time) Entry {
+	believed := e.EndedAt.Add(p.CheckAfter) // when absent can be believed
+	doubted := inDoubt(e) || e.AskFirst && e.ActFence > 0
+	e.wait(now, 0)
+	switch r.Outcome {
+	case NotStarted:
+		return giveBack(e, r, now)
+	case Applied, Succeeded:
+		e.Status, e.Detail, e.Error = Done, DetailAlready, ""
+		e.EndedAt, e.AskFirst = r.EndedAt, false
+		if e.StartedAt.IsZero() {
+			e.StartedAt = r.StartedAt
+		}
+	case Absent:
+		switch {
+		case doubted && now.Before(believed):
+			e.Status, e.Detail = Pending, ""
+			if !e.AskFirst {
+				e.Status, e.Detail = InDoubt, DetailTooEarly
+			}
+			e.wait(now, believed.Sub(now))
+		case inDoubt(e) && e.Attempts >= p.Attempts:
+			e.Status, e.Detail = Failed, DetailAbsent
+		default:
+			e.Status, e.Detail, e.AskFirst = Pending, DetailAbsent, false
+		}
+	case Partial:
+		e.Status, e.Detail, e.AskFirst = InDoubt, DetailPartial, false
+	default:
+		e.Status, e.Detail, e.AskFirst = InDoubt, DetailUnclear, false
+		if r.Error != "" {
+			e.Error = r.Error
+		}
+	}
+	e.Phase = Act
+	return e
+}
+
+func settleCompensate(e Entry, r Report) Entry {
+	e.Status, e.Phase = InDoubt, Act
+	switch r.Outcome {
+	case NotStarted:
+	case Succeeded:
+		e.CompFence, e.Detail = e.ActFence, DetailCompensated
+	default:
+		e.CompFence, e.Detail = e.ActFence, DetailPartial
+		e.Error = "compensation: " + r.Error
+	}
+	return e
+}

@@ -1,0 +1,190 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Selection is the records of one batch that an operator picks.
+type Selection struct {
+	TaskName    string
+	ExecuteDate string
+	Statuses    []Status
+	BizIDs      []string // empty: all with these statuses
+	Limit       int      // 0: no limit
+	// Generation is that of the done records to pick. Records that are
+	// pending in the next one are picked with them: their rerun was cut off.
+	Generation int
+}
+
+// UnknownIDsError lists biz_ids that a batch doesn't hold.
+type UnknownIDsError struct {
+	Selection Selection
+	IDs       []string
+}
+
+func (e *UnknownIDsError) Error() string {
+	shown := e.IDs
+	if len(shown) > 10 {
+		shown = append(slices.Clone(shown[:10]), fmt.Sprintf("… and %d more", len(e.IDs)-10))
+	}
+	return fmt.Sprintf("%s has no record on %s with biz_id %s", e.Selection.TaskName, e.Selection.ExecuteDate, strings.Join(shown, ", "))
+}
+
+// selectChunk is how many biz_ids, or records, are looked up at once.
+const selectChunk = 1000
+
+// Select calls fn with the picked records in the order of their numbers. It
+// fails with *UnknownIDsError before the first call of fn.
+func (l *Ledger) Select(ctx context.Context, s Selection, fn func([]Entry) error) error {
+	if len(s.BizIDs) > 0 {
+		return l.selectIDs(ctx, s, fn)
+	}
+	left := s.Limit
+	for after := int64(0); ; {
+		var page []Entry
+		err := l.store.View(ctx, func(r Reader) (err error) {
+			page, err = r.List(Query{
+				TaskName: s.TaskName, ExecuteDate: s.ExecuteDate, Statuses: s.stored(),
+				After: after, Ascending: true, Limit: selectChunk,
+			})
+			return err
+		})
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		after = page[len(page)-1].ID
+		page = s.pick(page)
+		if s.Limit > 0 {
+			page = page[:min(len(page), left)]
+			left -= len(page)
+		}
+		if err := fn(page); err != nil {
+			return err
+		}
+		if s.Limit > 0 && left == 0 {
+			return nil
+		}
+	}
+}
+
+func (l *Ledger) selectIDs(ctx context.Context, s Selection, fn func([]Entry) error) error {
+	var ids []int64
+	var unknown []string
+	err := l.store.View(ctx, func(r Reader) error {
+		b, err := r.Batch(s.TaskName, s.ExecuteDate)
+		if err != nil {
+			return err
+		}
+		for chunk := range slices.Chunk(s.BizIDs, selectChunk) {
+			in := make([]Input, len(chunk))
+			for i, id := range chunk {
+				in[i].BizID = id
+			}
+			known, err := r.Find(b.ID, in)
+			if err != nil {
+				return err
+			}
+			for i, k := range known {
+				if k.ID == 0 {
+					unknown = append(unknown, chunk[i])
+					continue
+				}
+				ids = append(ids, k.ID)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if len(unknown) > 0 {
+		return &UnknownIDsError{s, unknown}
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	left := s.Limit
+	for chunk := range slices.Chunk(ids, selectChunk) {
+		var page []Entry
+		err := l.store.View(ctx, func(r Reader) (err error) {
+			page, err = r.Get(chunk)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		page = s.pick(page)
+		if s.Limit > 0 {
+			page = page[:min(len(page), left)]
+			left -= len(page)
+		}
+		if err := fn(page); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stored is the statuses to look for: with done also pending, for those whose
+// rerun was cut off.
+func (s Selection) stored() []Status {
+	if slices.Contains(s.Statuses, Done) && !slices.Contains(s.Statuses, Pending) {
+		return append(slices.Clone(s.Statuses), Pending)
+	}
+	return s.Statuses
+}
+
+func (s Selection) pick(page []Entry) []Entry {
+	return slices.DeleteFunc(page, func(e Entry) bool {
+		if e.Status == Running { // named by its biz_id: the rules refuse it
+			return len(s.BizIDs) == 0 && !slices.Contains(s.Statuses, Running)
+		}
+		if slices.Contains(s.Statuses, Done) {
+			if e.Status == Done {
+				return e.Generation != s.Generation
+			}
+			if e.Status == Pending && !slices.Contains(s.Statuses, Pending) {
+				return e.Generation != s.Generation+1
+			}
+		}
+		return !slices.Contains(s.Statuses, e.Status)
+	})
+}
+
+// Rerun makes records runnable again: those that the rules allow, by number.
+// It returns what was refused because the record has gone on meanwhile.
+func (l *Ledger) Rerun(ctx context.Context, ids []int64, d Decision, p Policy) (refused []error, err error) {
+	for chunk := range slices.Chunk(ids, recoverChunk) {
+		var no []error
+		err := l.store.Update(ctx, func(tx Tx) error {
+			no = nil
+			entries, err := tx.Get(chunk)
+			if err != nil {
+				return err
+			}
+			now := l.Now()
+			var changes []Change
+			var lines []Attempt
+			for _, e := range entries {
+				n, err := Rerun(e, d, p, now)
+				if err != nil {
+					no = append(no, err)
+					continue
+				}
+				changes = append(changes, Change{e, n})
+				lines = append(lines, decided(e, n, d, now)...)
+			}
+			if _, err := tx.Swap(changes); err != nil {
+				return err
+			}
+			return tx.AddAttempts(lines)
+		})
+		refused = append(refused, no...)
+		if err != nil {
+			return refused, err
+		}
+	}
+	return refused, nil
+}

@@ -1,0 +1,141 @@
+package runner
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"runner/ledger"
+)
+
+// over tells whether the run has nothing left to do or to wait for, and
+// notes what it leaves.
+func (e *engine) over() bool {
+	if e.running() > 0 {
+		return false
+	}
+	if e.stopping() || e.backlog.left.IsEmpty() {
+		return true
+	}
+	if e.Limit > 0 && e.claims >= e.Limit {
+		return true
+	}
+	now := e.now()
+	if e.backlog.untouched(now) || len(e.backlog.alone) > 0 {
+		return false
+	}
+	waits := len(e.backlog.due) > 0
+	held := !e.backlog.busy.IsEmpty()
+	if e.idleSince.IsZero() {
+		e.idleSince = now
+	}
+	tooLong := waits && e.backlog.due[0].at.Sub(now) > MaxWait
+	gone := held && now.Sub(e.idleSince) >= e.patience()
+	if waits && !tooLong || held && !gone {
+		return false
+	}
+	e.busyLeft, e.waitingLeft = held, waits
+	return true
+}
+
+// patience is how long to wait for records that others hold: as long as one
+// attempt can take, and no longer than asked for where only survivors of dead
+// runs hold them.
+func (e *engine) patience() time.Duration {
+	it := e.backlog.busy.Iterator()
+	for it.HasNext() {
+		if _, ok := e.survivors[int64(it.Next())]; !ok {
+			if t := e.Task.Policy.Timeout; t > 0 {
+				return t + KillAfter
+			}
+			return time.Hour
+		}
+	}
+	return e.Wait
+}
+
+// await sleeps until something has ended, something is due, it is time to
+// look at what others hold, or the run is told to stop.
+func (e *engine) await(ctx context.Context) error {
+	var drain <-chan struct{}
+	if !e.drained {
+		drain = e.Stop.drain
+	}
+	var alarm <-chan time.Time
+	if at := e.nextLook(); !at.IsZero() && !e.stopping() {
+		t := time.NewTimer(max(at.Sub(e.now()), time.Millisecond))
+		defer t.Stop()
+		alarm = t.C
+	}
+	select {
+	case x := <-e.ended:
+		e.receive(x)
+	case <-drain:
+		e.drained = true
+	case <-alarm:
+		return e.lookAtOthers(ctx)
+	}
+	return nil
+}
+
+// nextLook is when a record has to be looked at again; zero if none has.
+func (e *engine) nextLook() time.Time {
+	var at time.Time
+	if len(e.backlog.due) > 0 {
+		at = e.backlog.due[0].at
+	}
+	if !e.backlog.busy.IsEmpty() && (at.IsZero() || e.backlog.pollAt.Before(at)) {
+		at = e.backlog.pollAt
+	}
+	return at
+}
+
+// lookAtOthers recovers from runs that died while this one waits for them.
+func (e *engine) lookAtOthers(ctx context.Context) error {
+	if e.backlog.busy.IsEmpty() || e.now().Before(e.backlog.pollAt) {
+		return nil
+	}
+	if err := e.recover(ctx); err != nil {
+		e.fail(err)
+	}
+	return nil
+}
+
+// trouble tells by name the first few records that need attention: those
+// that ended badly before this run, and those that others hold.
+func (e *engine) trouble(ctx context.Context) error {
+	if room := maxTroubled - len(e.sum.Troubled); room > 0 && len(e.failedBefore) > 0 {
+		err := e.led.Store().View(ctx, func(r ledger.Reader) error {
+			list, err := r.Get(e.failedBefore[:min(room, len(e.failedBefore))])
+			e.sum.Troubled = append(e.sum.Troubled, list...)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return e.holders(ctx)
+}
+
+// holders names the runs that hold records of the scope.
+func (e *engine) holders(ctx context.Context) error {
+	if e.backlog == nil || e.backlog.busy.IsEmpty() {
+		return nil
+	}
+	ids := make([]int64, 0, 100)
+	for it := e.backlog.busy.Iterator(); it.HasNext() && len(ids) < cap(ids); {
+		ids = append(ids, int64(it.Next()))
+	}
+	return e.led.Store().View(ctx, func(r ledger.Reader) error {
+		list, err := r.Get(ids)
+		for _, en := range list {
+			if en.Status == ledger.Running && !slices.Contains(e.sum.HeldBy, en.RunID) {
+				e.sum.HeldBy = append(e.sum.HeldBy, en.RunID)
+			}
+			if s, ok := e.survivors[en.ID]; ok && len(e.sum.Survivors) < maxTroubled {
+				e.sum.Survivors = append(e.sum.Survivors, s)
+			}
+		}
+		return err
+	})
+}

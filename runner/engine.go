@@ -1,0 +1,106 @@
+package runner
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"runner/ledger"
+)
+
+// engine is one run at work. Its fields belong to the goroutine of run; the
+// workers touch only what is named so.
+type engine struct {
+	Options
+	led      *ledger.Ledger
+	ledgerID string
+	host     host
+	jobs     int
+	row      ledger.Run
+	sum      Summary
+	file     *runFile
+	backlog  *backlog
+
+	settled      ledger.Counts // records of the scope that this run knows to be settled
+	failedBefore []int64
+	survivors    map[int64]Survivor
+	asked        map[int64]bool // records whose check this run has asked
+	closed       error          // a run file that may not be opened
+
+	work      chan ledger.Entry // claims, to the workers
+	ended     chan ended        // what became of them, from the workers
+	workers   sync.WaitGroup
+	unsettled map[int64]ledger.Entry // claims by record: not yet settled in the ledger
+	reports   []ledger.Report        // ended, and not yet settled
+	solo      bool                   // what runs must run alone
+	claims    int64                  // started, or to be
+	inHand    int                    // claims that are with the workers
+	pace      pace
+	window    int // how many records to look at for a claim, at least
+
+	failure     error // the ledger or the run file can't be written any more
+	cantStart   int   // starts that failed, in a row
+	halting     bool
+	drained     bool
+	idleSince   time.Time // since when nothing of this run's own is left to do
+	busyLeft    bool
+	waitingLeft bool
+}
+
+// ended is what became of a claim, as a worker tells it.
+type ended struct {
+	ledger.Report
+	halt    bool
+	failure error
+}
+
+func (e *engine) now() time.Time {
+	if e.led == nil {
+		return time.Now().UTC()
+	}
+	return e.led.Now()
+}
+
+// stopping tells whether nothing more is to be started.
+func (e *engine) stopping() bool {
+	return e.failure != nil || e.halting || e.Stop.Asked()
+}
+
+// errorWord is the result of a run that couldn't go on.
+func errorWord(err error) ResultWord {
+	var place *PlaceError
+	if errors.As(err, &place) {
+		return Invalid
+	}
+	return LedgerError
+}
+
+// pace measures how fast records go, to know how many to claim ahead.
+type pace struct {
+	since time.Time
+	ended int
+	rate  float64 // per second
+}
+
+// aheadTime is how much work is claimed ahead where that is safe: enough to
+// hide a commit, little enough that another run finds its share.
+const (
+	aheadTime = 100 * time.Millisecond
+	aheadMax  = 1024
+)
+
+func (p *pace) add(n int, now time.Time) {
+	if p.since.IsZero() {
+		p.since = now
+	}
+	p.ended += n
+	if d := now.Sub(p.since); d > aheadTime/2 {
+		p.rate = float64(p.ended) / d.Seconds()
+		p.since, p.ended = now, 0
+	}
+}
+
+// ahead is how many claims beyond the running ones keep workers busy.
+func (p *pace) ahead() int {
+	return min(int(p.rate*aheadTime.Seconds()), aheadMax)
+}

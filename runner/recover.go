@@ -1,0 +1,268 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"runner/ledger"
+)
+
+// Recovery is what recovering from dead runs did.
+type Recovery struct {
+	Runs      []string // buried
+	Settled   []ledger.Settled
+	Survivors []Survivor
+	// Closed lists runs whose run file may not be opened from here.
+	Closed []error
+}
+
+// recoverer settles what dead runs of a ledger left. It only changes states:
+// it starts nothing.
+type recoverer struct {
+	led      *ledger.Ledger
+	ledgerID string
+	dir      string // of run files
+	host     host
+	self     string // id of this run
+}
+
+// all recovers from every dead run.
+func (r *recoverer) all(ctx context.Context) (Recovery, error) {
+	var rec Recovery
+	runs, err := r.led.OpenRuns(ctx)
+	if err != nil {
+		return rec, err
+	}
+	open := map[string]bool{r.self: true}
+	for _, run := range runs {
+		open[run.ID] = true
+		if run.ID == r.self {
+			continue
+		}
+		if err := r.one(ctx, run, &rec); err != nil {
+			return rec, err
+		}
+	}
+	return rec, r.sweep(open)
+}
+
+func (r *recoverer) one(ctx context.Context, run ledger.Run, rec *Recovery) error {
+	// Another container may see the same folder at another path.
+	if beside := filepath.Join(r.dir, run.ID); !exists(run.File) && exists(beside) {
+		run.File = beside
+	}
+	live, lock, err := probe(run.File)
+	switch live {
+	case alive:
+		return nil
+	case closed:
+		rec.Closed = append(rec.Closed, err)
+		return nil
+	case dead:
+		defer lock.Close()
+	}
+	g := &grave{run: run, live: live}
+	if err := json.Unmarshal(run.Definition, &g.def); err != nil {
+		return err
+	}
+	left, err := r.dig(ctx, g, rec)
+	if err != nil || left > 0 {
+		return err
+	}
+	if err := r.led.Bury(ctx, run); err != nil {
+		return err
+	}
+	rec.Runs = append(rec.Runs, run.ID)
+	if live == dead {
+		if err := os.Remove(run.File); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// grave is a dead run and what its journal says.
+type grave struct {
+	run     ledger.Run
+	live    liveness
+	def     Definition
+	claims  map[int64]claimed // by record
+	head    head
+	hasHead bool
+	batch   []ledger.Report // ends of other claims, not yet replayed
+}
+
+// claimed is a claim of a dead run with what its journal says of it.
+type claimed struct {
+	entry   ledger.Entry
+	started *startLine
+	pid     int
+	ended   *ledger.Report
+}
+
+// dig settles the claims of a dead run, and says how many are left to
+// survivors.
+func (r *recoverer) dig(ctx context.Context, g *grave, rec *Recovery) (left int, err error) {
+	g.claims = map[int64]claimed{}
+	err = r.led.Claims(ctx, g.run, func(page []ledger.Entry) error {
+		for _, e := range page {
+			g.claims[e.ID] = claimed{entry: e}
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	if g.live == dead {
+		if err := r.readJournal(ctx, g, rec); err != nil {
+			return 0, err
+		}
+	}
+	reports, survivors := r.judge(g)
+	settled, err := r.led.Replay(ctx, reports, g.def.Policy)
+	rec.Settled = append(rec.Settled, settled...)
+	rec.Survivors = append(rec.Survivors, survivors...)
+	return len(survivors), err
+}
+
+// readJournal takes what the journal says of the open claims, and replays
+// what it says ended besides: that is believed whatever happened since.
+func (r *recoverer) readJournal(ctx context.Context, g *grave, rec *Recovery) error {
+	flush := func() error {
+		settled, err := r.led.Replay(ctx, g.batch, g.def.Policy)
+		g.batch = g.batch[:0]
+		for _, s := range settled {
+			if s.Fate != ledger.Stale {
+				rec.Settled = append(rec.Settled, s)
+			}
+		}
+		return err
+	}
+	var err error
+	g.head, g.hasHead, err = readJournal(g.run.File, func(l line) error {
+		c, ok := g.claims[l.ID]
+		if !ok || c.entry.Fence != l.Fence {
+			if l.End != nil && l.End.Outcome.Certain() {
+				g.batch = append(g.batch, l.report(g.run.ID))
+			}
+			if len(g.batch) == 500 {
+				return flush()
+			}
+			return nil
+		}
+		switch {
+		case l.Start != nil:
+			c.started = l.Start
+		case l.End != nil:
+			rep := l.report(g.run.ID)
+			c.ended = &rep
+		default:
+			c.pid = l.PID
+		}
+		g.claims[l.ID] = c
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if g.hasHead && g.head.Ledger != r.ledgerID {
+		g.claims, g.batch = nil, nil // another ledger's file: nothing in it is about this one
+		return nil
+	}
+	return flush()
+}
+
+// judge says what became of each claim, and which are left to survivors.
+func (r *recoverer) judge(g *grave) (reports []ledger.Report, survivors []Survivor) {
+	// Unsynced writes are all there as long as the machine hasn't gone down.
+	believed := g.live == dead && g.hasHead && r.host.sameBoot(g.head.host)
+	rebooted := r.host.Boot != "" && g.run.BootID != "" && g.run.BootID != r.host.Boot
+	var maybe []suspectProcess
+	for _, c := range g.claims {
+		if c.ended == nil && !rebooted && (c.started != nil || !believed) {
+			maybe = append(maybe, suspectProcess{attemptID(g.run.ID, c.entry), c.pid})
+		}
+	}
+	var found map[string]int
+	var blind bool
+	if len(maybe) > 0 {
+		found, blind = findProcesses(maybe)
+		blind = blind || g.hasHead && g.head.PIDNS != r.host.PIDNS
+	}
+	now := r.led.Now()
+	for _, c := range g.claims {
+		if s, ok := g.survivor(c, found, blind && !rebooted, believed, now); ok {
+			survivors = append(survivors, s)
+			continue
+		}
+		reports = append(reports, g.report(c, believed, now))
+	}
+	return reports, survivors
+}
+
+func (g *grave) survivor(c claimed, found map[string]int, blind, believed bool, now time.Time) (Survivor, bool) {
+	s := Survivor{Key: c.entry.Key, RecordID: c.entry.ID, RunID: g.run.ID, StartedAt: g.run.StartedAt}
+	if c.started != nil {
+		s.StartedAt = micro(c.started.At)
+	}
+	if c.ended != nil || c.started == nil && believed {
+		return s, false
+	}
+	if pid, ok := found[attemptID(g.run.ID, c.entry)]; ok {
+		s.PID = pid
+		return s, true
+	}
+	if !blind {
+		return s, false
+	}
+	if t := g.def.Policy.TimeoutOf(c.entry.Phase); t > 0 {
+		since := s.StartedAt
+		if c.started == nil { // it may have started as late as its runner's last sign of life
+			since = g.lastSign()
+		}
+		s.Until = since.Add(t + 2*KillAfter)
+		return s, now.Before(s.Until)
+	}
+	return s, true
+}
+
+// lastSign is when the runner was certainly alive for the last time.
+func (g *grave) lastSign() time.Time {
+	if info, err := os.Stat(g.run.File); err == nil {
+		return info.ModTime()
+	}
+	return g.run.StartedAt
+}
+
+// report is what became of a claim of which nothing is left.
+func (g *grave) report(c claimed, believed bool, now time.Time) ledger.Report {
+	if c.ended != nil {
+		return *c.ended
+	}
+	r := ledger.Report{
+		RecordID: c.entry.ID, Fence: c.entry.Fence, Phase: c.entry.Phase, RunID: g.run.ID,
+		StartedAt: g.run.StartedAt, EndedAt: now,
+	}
+	switch {
+	case c.started != nil:
+		r.Outcome, r.CutOff = ledger.Unknown, true
+		r.StartedAt = micro(c.started.At)
+		r.Error = "its runner died during the attempt"
+	case believed:
+		r.Outcome = ledger.NotStarted
+	default:
+		r.Outcome, r.CutOff = ledger.Unknown, true
+		r.Error = "its runner died, and whether the attempt had started is not known"
+	}
+	return r
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}

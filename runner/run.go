@@ -1,0 +1,244 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/google/uuid"
+
+	"runner/ledger"
+)
+
+// Options say what to run, and on what.
+type Options struct {
+	Ledger  *ledger.Ledger
+	RunsDir string // where run files lie
+	Task    Task
+	Date    string
+	Zone    string // of the date, for people
+	Command string // run, exec or rerun
+	Version string
+
+	Source  Source  // of a run
+	Survey  Survey  // what ReadThrough found in Source
+	Records []int64 // of a rerun: exactly these
+
+	Limit   int64         // start at most so many records; 0: all
+	Wait    time.Duration // for survivors of dead runs
+	Stop    *Stop
+	Observe func(Event)
+}
+
+// Event is something that happened during a run. It is observed in one
+// goroutine, in order.
+type Event struct {
+	Recovery *Recovery       // dead runs were recovered from
+	Planned  *Summary        // the input is in the ledger
+	Settled  *ledger.Settled // an outcome is durable
+}
+
+// MaxWait is the longest a run waits for a record that isn't due.
+const MaxWait = 10 * time.Minute
+
+// Run works on a batch until there is nothing left that it may do. The error
+// says why it couldn't go on; the Summary is true in any case.
+func Run(ctx context.Context, o Options) (Summary, error) {
+	e, err := newEngine(o)
+	if err != nil {
+		return e.sum, err
+	}
+	if c, ok := o.Task.Action.(io.Closer); ok {
+		defer c.Close()
+	}
+	err = e.run(ctx)
+	e.sum.EndedAt = e.led.Now()
+	return e.sum, e.finish(ctx, err)
+}
+
+func newEngine(o Options) (*engine, error) {
+	e := &engine{Options: o, led: o.Ledger, host: thisHost(), jobs: max(o.Task.Jobs, 1)}
+	if o.Observe == nil {
+		e.Observe = func(Event) {}
+	}
+	if o.Stop == nil {
+		e.Stop = NewStop(DefaultGrace)
+	}
+	e.sum = Summary{TaskName: o.Task.Name, ExecuteDate: o.Date, TimeZone: o.Zone, StartedAt: e.led.Now()}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return e, err
+	}
+	e.sum.RunID = id.String()
+	e.ledgerID = o.Ledger.Store().ID()
+	return e, nil
+}
+
+// run goes through the steps, all but source and report.
+func (e *engine) run(ctx context.Context) error {
+	if err := e.begin(ctx); err != nil {
+		return err
+	}
+	if err := e.recover(ctx); err != nil {
+		return err
+	}
+	todo, err := e.plan(ctx)
+	if err != nil {
+		return err
+	}
+	e.backlog = newBacklog(todo)
+	e.Observe(Event{Planned: &e.sum})
+	if todo.IsEmpty() {
+		return nil
+	}
+	e.startWorkers()
+	defer e.stopWorkers()
+	return e.loop(ctx)
+}
+
+// begin makes the run file and only then notes the run: a run in the ledger
+// without a file is dead.
+func (e *engine) begin(ctx context.Context) error {
+	file, err := createRunFile(e.RunsDir, head{Ledger: e.ledgerID, Run: e.sum.RunID, host: e.host})
+	if err != nil {
+		return &ledger.UnusableError{Path: e.RunsDir, Why: "its run file can't be made", Err: err}
+	}
+	e.file = file
+	text, digest := e.Task.Definition.Encode()
+	e.row = ledger.Run{
+		ID: e.sum.RunID, TaskName: e.Task.Name, ExecuteDate: e.Date, TimeZone: e.Zone, Command: e.Command,
+		Host: e.host.Name, BootID: e.host.Boot, PID: e.host.PID, ProcessStartedAt: e.host.StartedAt,
+		File: file.path, Definition: text, Digest: digest, Version: e.Version, StartedAt: e.sum.StartedAt,
+	}
+	if err := e.led.Begin(ctx, &e.row, e.Source != nil); err != nil {
+		_ = file.remove()
+		e.file = nil
+		return err
+	}
+	return nil
+}
+
+func (e *engine) recover(ctx context.Context) error {
+	r := recoverer{led: e.led, ledgerID: e.ledgerID, dir: e.RunsDir, host: e.host, self: e.sum.RunID}
+	rec, err := r.all(ctx)
+	if err != nil {
+		return err
+	}
+	e.survivors = map[int64]Survivor{}
+	for _, s := range rec.Survivors {
+		e.survivors[s.RecordID] = s
+	}
+	if len(rec.Closed) > 0 {
+		e.closed = rec.Closed[0]
+	}
+	if len(rec.Runs) > 0 || len(rec.Survivors) > 0 || len(rec.Settled) > 0 || len(rec.Closed) > 0 {
+		e.Observe(Event{Recovery: &rec})
+	}
+	return nil
+}
+
+// Recover settles what dead runs of a ledger left, and starts nothing.
+func Recover(ctx context.Context, led *ledger.Ledger, runsDir string) (Recovery, error) {
+	r := recoverer{led: led, ledgerID: led.Store().ID(), dir: runsDir, host: thisHost()}
+	return r.all(ctx)
+}
+
+// finish counts the scope, notes the end of the run and lets go of its file.
+func (e *engine) finish(ctx context.Context, err error) error {
+	if e.file == nil { // it never began
+		return err
+	}
+	if cerr := e.count(ctx); err == nil {
+		err = cerr
+	}
+	if err == nil && e.busyLeft && e.closed != nil {
+		err = &ledger.UnusableError{
+			Path: e.RunsDir, Why: "a run file can't be opened, so whether its run is alive is not known", Err: e.closed,
+			Hint: "run as the user that owns the ledger, or give the folder back to that user",
+		}
+	}
+	if terr := e.trouble(ctx); err == nil {
+		err = terr
+	}
+	e.sum.Result = e.result(err)
+	if err != nil {
+		e.sum.Error = err.Error()
+	}
+	e.row.EndedAt, e.row.Result, e.row.Counts = e.sum.EndedAt, string(e.sum.Result), e.sum.Counts
+	e.row.Planned, e.row.New, e.row.Executed = e.sum.Planned, e.sum.New, e.sum.Executed
+	if len(e.unsettled) > 0 {
+		// Claims and outcomes are in the journal: the next start takes them.
+		_ = e.file.sync()
+		e.file.keep()
+		return err
+	}
+	if eerr := e.led.End(ctx, &e.row); eerr != nil {
+		_ = e.file.sync()
+		e.file.keep()
+		if err == nil {
+			err = eerr
+			e.sum.Result, e.sum.Error = LedgerError, err.Error()
+		}
+		return err
+	}
+	if rerr := e.file.remove(); rerr != nil && err == nil {
+		return fmt.Errorf("run file: %w", rerr)
+	}
+	return err
+}
+
+// count adds what is left of the scope to what this run saw settled.
+func (e *engine) count(ctx context.Context) error {
+	e.sum.Counts = e.settled
+	if e.backlog == nil {
+		return nil
+	}
+	now := e.led.Now()
+	if len(e.backlog.due) > 0 && e.backlog.due[0].at.After(now) {
+		e.sum.NextDue = e.backlog.due[0].at
+	}
+	ids := make([]int64, 0, 4096)
+	it := e.backlog.left.Iterator()
+	for it.HasNext() {
+		ids = append(ids, int64(it.Next()))
+		if len(ids) < cap(ids) && it.HasNext() {
+			continue
+		}
+		err := e.led.Store().View(ctx, func(r ledger.Reader) error {
+			c, err := r.Count(ids)
+			e.sum.Counts.Add(c)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		ids = ids[:0]
+	}
+	return nil
+}
+
+// result names what became of the run: the first that applies, in the order
+// of the exit codes.
+func (e *engine) result(err error) ResultWord {
+	open := e.sum.Counts[ledger.Pending] + e.sum.Counts[ledger.Running]
+	switch {
+	case err != nil:
+		return errorWord(err)
+	case e.Stop.Asked() && open > 0:
+		return Interrupted
+	case e.sum.HaltReason != "":
+		return Halted
+	case e.busyLeft:
+		return IsBusy
+	case e.waitingLeft:
+		return IsWaiting
+	case e.sum.Counts[ledger.InDoubt] > 0:
+		return SomeInDoubt
+	case e.sum.Counts[ledger.Failed] > 0:
+		return SomeFailed
+	case open > 0:
+		return Partial
+	}
+	return Complete
+}
