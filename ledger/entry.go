@@ -16,8 +16,8 @@ type Entry struct {
 	Attempts   int    // starts of the action that count
 	Generation int    // 1; grows when a done record is done again
 	Fence      int64  // grows with every claim and every operator's decision
-	ActFence   int64  // fence of the newest act attempt known to have started
-	CompFence  int64  // the ActFence that has been compensated
+	ActFence   int64  // fence of the newest act attempt while its outcome isn't known, or if it made the record done; else 0
+	CompFence  int64  // fence of the compensation since the newest act attempt; 0 if none
 	RunID      string // the run that claimed it last
 
 	NotBefore  time.Time     // not due before this
@@ -67,7 +67,7 @@ type Batch struct {
 	Counts      Counts
 	FirstID     int64 // lowest and highest record number; 0 if it has none
 	LastID      int64
-	OpenPlanRun string // run that is planning; such a batch is never complete
+	OpenPlanRun string // runs that are planning, separated by spaces; such a batch is never complete
 	PausedUntil time.Time
 	HaltedAt    time.Time
 	HaltReason  string

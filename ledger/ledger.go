@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"time"
 )
 
@@ -27,8 +28,8 @@ func (l *Ledger) Store() Store { return l.store }
 func (l *Ledger) Close() error { return l.store.Close() }
 
 // Begin notes a run, and its batch if that is new. With plan set the batch
-// counts as being planned by this run until EndPlan; a plan that died is
-// superseded.
+// counts as being planned by this run until EndPlan. A plan that died stays
+// open until another one takes its place.
 func (l *Ledger) Begin(ctx context.Context, r *Run, plan bool) error {
 	return l.store.Update(ctx, func(tx Tx) error {
 		b, err := tx.Batch(r.TaskName, r.ExecuteDate)
@@ -39,7 +40,10 @@ func (l *Ledger) Begin(ctx context.Context, r *Run, plan bool) error {
 			return err
 		}
 		if plan {
-			b.OpenPlanRun = r.ID
+			if b.OpenPlanRun, err = livePlans(tx, b.OpenPlanRun, r.ID); err != nil {
+				return err
+			}
+			b.OpenPlanRun = strings.TrimSpace(b.OpenPlanRun + " " + r.ID)
 		}
 		if err := tx.PutBatch(&b); err != nil {
 			return err
@@ -54,12 +58,33 @@ func (l *Ledger) Begin(ctx context.Context, r *Run, plan bool) error {
 func (l *Ledger) EndPlan(ctx context.Context, r Run) error {
 	return l.store.Update(ctx, func(tx Tx) error {
 		b, err := tx.Batch(r.TaskName, r.ExecuteDate)
-		if err != nil || b.OpenPlanRun != r.ID {
+		if err != nil {
 			return err
 		}
-		b.OpenPlanRun = ""
+		if b.OpenPlanRun, err = livePlans(tx, b.OpenPlanRun, r.ID); err != nil {
+			return err
+		}
 		return tx.PutBatch(&b)
 	})
+}
+
+// livePlans leaves out of a list of planning runs one of them, and those that
+// have ended.
+func livePlans(r Reader, list, without string) (string, error) {
+	var live []string
+	for _, id := range strings.Fields(list) {
+		if id == without {
+			continue
+		}
+		runs, err := r.Runs(RunQuery{ID: id})
+		if err != nil {
+			return "", err
+		}
+		if len(runs) > 0 && runs[0].EndedAt.IsZero() {
+			live = append(live, id)
+		}
+	}
+	return strings.Join(live, " "), nil
 }
 
 // End notes how a run ended.
@@ -241,10 +266,19 @@ func (l *Ledger) settle(tx Tx, reports []Report, p Policy, now time.Time) ([]Set
 			continue
 		}
 		after, fate := Settle(before, r, p, now, l.Rand())
+		if fate == TooLate {
+			stored, err := tx.Attempts(r.RecordID)
+			if err != nil {
+				return nil, err
+			}
+			if told(stored, r.Fence) {
+				fate = Stale
+			}
+		}
 		if line, ok := storyLine(before, after, r, fate); ok {
 			lines = append(lines, line)
 		}
-		if fate == Moved && r.Outcome == NotStarted && after.Status == InDoubt {
+		if fate == Moved && r.Outcome == NotStarted && unresolved(after) {
 			if after, err = l.settleKept(tx, after, p, now); err != nil {
 				return nil, err
 			}
@@ -261,8 +295,8 @@ func (l *Ledger) settle(tx Tx, reports []Report, p Policy, now time.Time) ([]Set
 	return out, tx.AddAttempts(lines)
 }
 
-// settleKept settles a record that is in doubt again, because a newer claim
-// of it was never used, by the certain outcome that came in the meantime.
+// settleKept settles a record that is where it was, because a newer claim of it
+// was never used, by the certain outcome that came in the meantime.
 func (l *Ledger) settleKept(tx Tx, e Entry, p Policy, now time.Time) (Entry, error) {
 	stored, err := tx.Attempts(e.ID)
 	if err != nil {
@@ -289,6 +323,9 @@ func getMap(r Reader, ids []int64) (map[int64]Entry, error) {
 }
 
 func (l *Ledger) claim(tx Tx, w Work, now time.Time, out *Worked) error {
+	if w.Max == 0 {
+		out.Rest = w.Candidates
+	}
 	if len(w.Candidates) == 0 || w.Max == 0 {
 		return nil
 	}

@@ -31,11 +31,14 @@ func Rerun(e Entry, d Decision, p Policy, now time.Time) (Entry, error) {
 		}
 		n.Generation++
 		n.Result, n.Error, n.ExitCode = "", "", nil
-	case InDoubt:
+	}
+	if e.Status == InDoubt || e.Status == Skipped && e.ActFence != 0 { // skipping resolves no doubt
 		if !p.Check && !p.Idempotent && !d.Insist {
 			return e, &RefusedError{Key: e.Key, Status: e.Status, Asks: true, Why: "it is in doubt: it may have taken effect, and would be repeated"}
 		}
 		n.AskFirst = p.Check
+	} else {
+		n.ActFence = 0 // what was started before says nothing of what comes
 	}
 	n.Status, n.Detail = Pending, ""
 	n.Attempts = 0
@@ -59,6 +62,9 @@ func Mark(e Entry, as Status, d Decision, now time.Time) (Entry, error) {
 	n.EndedAt = now
 	n.Error = d.Reason
 	n.AskFirst = false
+	if as != Skipped {
+		n.ActFence = 0 // the operator knows how it ended
+	}
 	n.Fence++
 	n.NotBefore, n.Delay, n.LaterSince = time.Time{}, 0, time.Time{}
 	return n, nil
@@ -67,4 +73,6 @@ func Mark(e Entry, as Status, d Decision, now time.Time) (Entry, error) {
 // TakesPayload tells whether a known record takes the changed payload of its
 // input: only before its first start, for what was started once must go on
 // with what it started with.
-func TakesPayload(e Entry) bool { return e.Status == Pending && e.ActFence == 0 }
+func TakesPayload(e Entry) bool {
+	return e.Status == Pending && e.Attempts == 0 && e.ActFence == 0 && e.StartedAt.IsZero()
+}

@@ -5,6 +5,7 @@ import "time"
 // Do is what a run may do with a record of its scope now.
 type Do uint8
 
+// What Judge can find.
 const (
 	Nothing         Do = iota // it is done, failed or skipped
 	StartAct                  // start its action
@@ -37,8 +38,8 @@ type Verdict struct {
 }
 
 // Judge says what a run may do with a record. asked tells that this run has
-// asked the record's check already: it is asked once a run, so that a check
-// that can't tell doesn't go round in circles.
+// asked the record's check already: of each doubt it is asked once a run, so
+// that a check that can't tell doesn't go round in circles.
 func Judge(e Entry, p Policy, now time.Time, asked bool) Verdict {
 	switch e.Status {
 	case Running:
@@ -63,9 +64,9 @@ func Judge(e Entry, p Policy, now time.Time, asked bool) Verdict {
 func judgeDoubt(e Entry, p Policy, now time.Time, asked bool) Verdict {
 	start := Hold
 	switch {
-	case p.Check && p.Compensate && e.Detail == DetailPartial && e.CompFence != e.ActFence:
+	case p.Check && p.Compensate && e.Detail == DetailPartial && e.CompFence == 0:
 		start = StartCompensate
-	case p.Check && (!asked || e.Detail == DetailCompensated || e.Detail == DetailTooEarly):
+	case p.Check && (!asked || unasked(e)):
 		start = StartCheck
 	case p.Idempotent && e.Attempts < p.Attempts && (!p.Check || e.Detail == DetailUnclear):
 		start = StartAct
@@ -74,6 +75,12 @@ func judgeDoubt(e Entry, p Policy, now time.Time, asked bool) Verdict {
 		return Verdict{Wait, e.NotBefore}
 	}
 	return Verdict{Do: start}
+}
+
+// unasked tells whether the answer of a check is still to come, also in a run
+// that has asked it before: of an earlier doubt, or too early.
+func unasked(e Entry) bool {
+	return e.Detail == DetailUnknown || e.Detail == DetailTooEarly || e.Detail == DetailCompensated
 }
 
 // due tells whether a record's waiting time is over. A NotBefore further off
@@ -106,6 +113,7 @@ func Claim(e Entry, ph Phase, runID string) Entry {
 // Fate is what became of a report.
 type Fate uint8
 
+// What can become of a report.
 const (
 	Moved   Fate = iota // the record moved
 	TooLate             // certain, but the record has gone on: kept in its story
@@ -116,14 +124,15 @@ const (
 //
 // The holder of the claim always moves it. Anyone else only brings certain
 // outcomes of the action: one of the newest act attempt settles the record
-// while it is in doubt or being checked; others are too late.
+// until a newer one or a compensation has been claimed, whether it is in
+// doubt, being checked, or to be repeated; others are too late.
 func Settle(e Entry, r Report, p Policy, now time.Time, rnd float64) (Entry, Fate) {
 	if e.Status == Running && e.Fence == r.Fence {
 		switch e.Phase {
 		case Check:
 			return settleCheck(e, r, p, now), Moved
 		case Compensate:
-			return settleCompensate(e, r), Moved
+			return settleCompensate(e, r, now), Moved
 		default:
 			return settleAct(e, r, p, now, rnd), Moved
 		}
@@ -136,17 +145,26 @@ func Settle(e Entry, r Report, p Policy, now time.Time, rnd float64) (Entry, Fat
 	case r.Phase != Act || !r.Outcome.Certain():
 		return e, Stale
 	}
-	asking := e.Status == Running && e.Phase == Check
-	if r.Fence != e.ActFence || e.Status != InDoubt && !asking {
+	if !unresolved(e) || r.Fence != e.ActFence {
 		return e, TooLate
 	}
 	e.Attempts-- // it was counted when it was put in doubt
 	n := settleAct(e, r, p, now, rnd)
-	n.Fence = e.Fence + 1 // ends the claim of a check
+	n.Attempts = max(n.Attempts, 0) // a rerun had set it to 0
+	n.Fence = e.Fence + 1           // ends the claim of a check
 	if n.Status == Done {
 		n.Detail = DetailLate
 	}
 	return n, Moved
+}
+
+// unresolved tells whether the outcome of the newest act attempt isn't known,
+// and nothing has been started that would make it meaningless.
+func unresolved(e Entry) bool {
+	if e.ActFence == 0 || e.CompFence != 0 {
+		return false
+	}
+	return e.Status == InDoubt || e.Status == Pending || e.Status == Running && e.Phase == Check
 }
 
 // inDoubt tells whether a claimed record was in doubt before.
@@ -160,7 +178,7 @@ func inDoubt(e Entry) bool {
 
 // giveBack undoes a claim that was never used.
 func giveBack(e Entry, r Report, now time.Time) Entry {
-	e.Status = Pending
+	e.Status, e.Phase = Pending, Act
 	if inDoubt(e) {
 		e.Status = InDoubt
 	}
@@ -184,7 +202,7 @@ func settleAct(e Entry, r Report, p Policy, now time.Time, rnd float64) Entry {
 		return giveBack(e, r, now)
 	}
 	e.Phase = Act
-	e.ActFence = r.Fence
+	e.ActFence, e.CompFence = r.Fence, 0
 	e.StartedAt, e.EndedAt = r.StartedAt, r.EndedAt
 	e.ExitCode, e.Error, e.Result = r.ExitCode, r.Error, r.Result
 	e.Detail = r.Detail
@@ -194,6 +212,9 @@ func settleAct(e Entry, r Report, p Policy, now time.Time, rnd float64) Entry {
 	if r.Outcome != AskedLater {
 		e.Attempts++
 		e.LaterSince = time.Time{}
+	}
+	if r.Outcome.Certain() && r.Outcome != Succeeded {
+		e.ActFence = 0 // nothing is left to be learned of it
 	}
 	switch r.Outcome {
 	case Succeeded:
@@ -234,12 +255,14 @@ func askedLater(e Entry, r Report, p Policy, now time.Time, rnd float64) Entry {
 }
 
 func settleCheck(e Entry, r Report, p Policy, now time.Time) Entry {
+	if r.Outcome == NotStarted {
+		return giveBack(e, r, now)
+	}
 	believed := e.EndedAt.Add(p.CheckAfter) // when absent can be believed
 	doubted := inDoubt(e) || e.AskFirst && e.ActFence > 0
+	e.Suspect = e.Suspect || r.CutOff
 	e.wait(now, 0)
 	switch r.Outcome {
-	case NotStarted:
-		return giveBack(e, r, now)
 	case Applied, Succeeded:
 		e.Status, e.Detail, e.Error = Done, DetailAlready, ""
 		e.EndedAt, e.AskFirst = r.EndedAt, false
@@ -248,12 +271,12 @@ func settleCheck(e Entry, r Report, p Policy, now time.Time) Entry {
 		}
 	case Absent:
 		switch {
-		case doubted && now.Before(believed):
+		case doubted && p.CheckAfter > 0 && now.Before(believed):
 			e.Status, e.Detail = Pending, ""
 			if !e.AskFirst {
 				e.Status, e.Detail = InDoubt, DetailTooEarly
 			}
-			e.wait(now, believed.Sub(now))
+			e.wait(now, min(believed.Sub(now), p.CheckAfter)) // or the clock was set back
 		case inDoubt(e) && e.Attempts >= p.Attempts:
 			e.Status, e.Detail = Failed, DetailAbsent
 		default:
@@ -271,14 +294,17 @@ func settleCheck(e Entry, r Report, p Policy, now time.Time) Entry {
 	return e
 }
 
-func settleCompensate(e Entry, r Report) Entry {
+func settleCompensate(e Entry, r Report, now time.Time) Entry {
+	if r.Outcome == NotStarted {
+		return giveBack(e, r, now)
+	}
 	e.Status, e.Phase = InDoubt, Act
-	switch r.Outcome {
-	case NotStarted:
-	case Succeeded:
-		e.CompFence, e.Detail = e.ActFence, DetailCompensated
-	default:
-		e.CompFence, e.Detail = e.ActFence, DetailPartial
+	e.CompFence = r.Fence
+	e.Suspect = e.Suspect || r.CutOff
+	e.wait(now, 0)
+	e.Detail = DetailCompensated
+	if r.Outcome != Succeeded {
+		e.Detail = DetailPartial
 		e.Error = "compensation: " + r.Error
 	}
 	return e

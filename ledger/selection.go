@@ -14,7 +14,7 @@ type Selection struct {
 	Statuses    []Status
 	BizIDs      []string // empty: all with these statuses
 	Limit       int      // 0: no limit
-	// Generation is that of the done records to pick. Records that are
+	// Generation is that of the done records to pick; 0 is 1. Records that are
 	// pending in the next one are picked with them: their rerun was cut off.
 	Generation int
 }
@@ -37,7 +37,8 @@ func (e *UnknownIDsError) Error() string {
 const selectChunk = 1000
 
 // Select calls fn with the picked records in the order of their numbers. It
-// fails with *UnknownIDsError before the first call of fn.
+// fails with *UnknownIDsError before the first call of fn, and with
+// ErrNotFound if biz_ids are named and there is no such batch.
 func (l *Ledger) Select(ctx context.Context, s Selection, fn func([]Entry) error) error {
 	if len(s.BizIDs) > 0 {
 		return l.selectIDs(ctx, s, fn)
@@ -137,16 +138,17 @@ func (s Selection) stored() []Status {
 }
 
 func (s Selection) pick(page []Entry) []Entry {
+	generation := max(s.Generation, 1)
 	return slices.DeleteFunc(page, func(e Entry) bool {
 		if e.Status == Running { // named by its biz_id: the rules refuse it
 			return len(s.BizIDs) == 0 && !slices.Contains(s.Statuses, Running)
 		}
 		if slices.Contains(s.Statuses, Done) {
 			if e.Status == Done {
-				return e.Generation != s.Generation
+				return e.Generation != generation
 			}
 			if e.Status == Pending && !slices.Contains(s.Statuses, Pending) {
-				return e.Generation != s.Generation+1
+				return e.Generation != generation+1
 			}
 		}
 		return !slices.Contains(s.Statuses, e.Status)

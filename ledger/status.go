@@ -68,6 +68,7 @@ func ParseStatus(name string) (Status, error) {
 // Phase of a claim: what its holder is about to do.
 type Phase uint8
 
+// The numbers are stored: they only grow.
 const (
 	Act        Phase = iota // the action itself
 	Check                   // asks whether the effect is there

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"cmp"
+	"slices"
 	"time"
 )
 
@@ -91,6 +92,14 @@ func Told(e Entry, stored []Attempt) []Attempt {
 	return append(stored, last)
 }
 
+// told tells whether a story holds the outcome of a claim already: what comes
+// again, from the journal of a run that died after it was settled, isn't late.
+func told(stored []Attempt, fence int64) bool {
+	return slices.ContainsFunc(stored, func(a Attempt) bool {
+		return a.Fence == fence && (a.Status != InDoubt || a.Late != "")
+	})
+}
+
 // lateReport is the certain outcome that a line of a story has kept because
 // it came when a newer claim was held.
 func lateReport(a Attempt) (Report, bool) {
@@ -98,8 +107,14 @@ func lateReport(a Attempt) (Report, bool) {
 	if a.Late == "" || o.UnmarshalText([]byte(a.Late)) != nil || !o.Certain() {
 		return Report{}, false
 	}
-	return Report{
-		RecordID: a.RecordID, Fence: a.Fence, Phase: Act, RunID: a.RunID, Outcome: o, Error: a.LateDetail,
+	r := Report{
+		RecordID: a.RecordID, Fence: a.Fence, Phase: Act, RunID: a.RunID, Outcome: o,
 		Result: a.Result, ExitCode: a.ExitCode, StartedAt: a.StartedAt, EndedAt: a.LateAt,
-	}, true
+	}
+	if o == Succeeded { // storyLine keeps the result where a failure has its error
+		r.Result = cmp.Or(a.LateDetail, a.Result)
+	} else {
+		r.Error = a.LateDetail
+	}
+	return r, true
 }

@@ -25,6 +25,7 @@ type backlog struct {
 
 	pollAt time.Time // when to look at the busy ones
 	poll   time.Duration
+	looked uint64 // the last of them looked at
 }
 
 func newBacklog(todo *roaring64.Bitmap) *backlog {
@@ -44,15 +45,29 @@ func (b *backlog) take(n int, now time.Time) []int64 {
 		ids = append(ids, int64(b.fresh.Next()))
 	}
 	if len(ids) == 0 && !b.busy.IsEmpty() && !now.Before(b.pollAt) {
-		it := b.busy.Iterator()
-		for len(ids) < n && it.HasNext() {
-			ids = append(ids, int64(it.Next()))
-		}
-		b.poll = min(2*b.poll, pollMax)
-		b.pollAt = now.Add(b.poll)
+		return b.look(now)
 	}
 	return ids
 }
+
+// look gives a round of the records that others hold.
+func (b *backlog) look(now time.Time) (ids []int64) {
+	it := b.busy.Iterator()
+	it.AdvanceIfNeeded(b.looked + 1)
+	if !it.HasNext() {
+		it = b.busy.Iterator()
+	}
+	for len(ids) < aheadMax && it.HasNext() {
+		b.looked = it.Next()
+		ids = append(ids, int64(b.looked))
+	}
+	b.poll = min(2*b.poll, pollMax)
+	b.pollAt = now.Add(b.poll)
+	return ids
+}
+
+// moved tells that something others held is free or settled: look on at once.
+func (b *backlog) moved(now time.Time) { b.poll, b.pollAt = pollMin, now }
 
 // untouched tells whether there is a record that only waits for a worker.
 func (b *backlog) untouched(now time.Time) bool {

@@ -10,8 +10,8 @@ import (
 	"slices"
 )
 
-// sortChunk is how many hashes are kept in memory (8 MB).
-const sortChunk = 1 << 20
+// sortChunk is how many hashes are kept in memory (2 MB).
+const sortChunk = 1 << 18
 
 // hashSorter finds the hashes that were added more than once, in flat
 // memory: sorted chunks go to a temporary file and are merged.

@@ -165,7 +165,7 @@ func (e *engine) apply(out ledger.Worked) {
 			busy++
 		}
 	}
-	e.widen(busy, len(out.Left))
+	e.widen(busy, len(out.Left), now)
 	e.backlog.again = append(e.backlog.again, out.Rest...)
 	e.solo = false
 	for _, en := range out.Claimed {
@@ -174,13 +174,14 @@ func (e *engine) apply(out ledger.Worked) {
 }
 
 // widen looks at more records at once as long as others hold what it finds.
-func (e *engine) widen(busy, left int) {
+func (e *engine) widen(busy, left int, now time.Time) {
 	e.window = min(2*max(e.window, busy), aheadMax)
 	if busy == 0 {
 		e.window = 0
 	}
 	if left > busy {
 		e.idleSince = time.Time{} // something has moved
+		e.backlog.moved(now)
 	}
 }
 

@@ -78,13 +78,13 @@ func (e *engine) note(p ledger.Planned, todo *roaring64.Bitmap) {
 // chunks reads a source that has been read through, and fails if it isn't
 // what it was then.
 func chunks(src Source, s Survey, fn func([]ledger.Input) error) error {
-	var print uint64
+	var sum uint64
 	in := make([]ledger.Input, 0, planChunk)
 	for item, err := range src.Records() {
 		if err != nil {
 			return err
 		}
-		print = fold(print, s.seed, item)
+		sum = fold(sum, s.seed, item)
 		if in = append(in, ledger.Input{BizID: item.BizID, Payload: item.Payload}); len(in) == planChunk {
 			if err := fn(in); err != nil {
 				return err
@@ -92,7 +92,7 @@ func chunks(src Source, s Survey, fn func([]ledger.Input) error) error {
 			in = in[:0]
 		}
 	}
-	if print != s.print {
+	if sum != s.sum {
 		return errChanged(src)
 	}
 	if len(in) == 0 {

@@ -1,13 +1,12 @@
 package runner
 
 import (
-	"encoding/json"
 	"time"
 
 	"runner/ledger"
 )
 
-// Verdict on a run as a whole; a word of the interface.
+// ResultWord is the verdict on a run as a whole; a word of the interface.
 type ResultWord string
 
 // The results of a run.
@@ -25,7 +24,7 @@ const (
 	LedgerError ResultWord = "ledger_error" // the ledger can't be used
 )
 
-// Summary tells how a run went. Its JSON is an interface: it only grows.
+// Summary tells how a run went.
 type Summary struct {
 	RunID       string
 	TaskName    string
@@ -55,55 +54,3 @@ type Summary struct {
 
 // maxTroubled is how many records a summary tells by name.
 const maxTroubled = 10
-
-// MarshalJSON writes the names that section 7 of the design promises.
-func (s Summary) MarshalJSON() ([]byte, error) {
-	counts := make(map[string]int64, len(ledger.Statuses))
-	for _, st := range ledger.Statuses {
-		counts[st.String()] = s.Counts[st]
-	}
-	return json.Marshal(struct {
-		RunID       *string          `json:"run_id"`
-		TaskName    string           `json:"task_name"`
-		ExecuteDate string           `json:"execute_date"`
-		TimeZone    string           `json:"time_zone"`
-		Result      ResultWord       `json:"result"`
-		Error       string           `json:"error,omitempty"`
-		Planned     int64            `json:"planned"`
-		New         int64            `json:"new"`
-		Changed     int64            `json:"changed"`
-		Absent      int64            `json:"absent"`
-		Duplicates  int64            `json:"duplicates"`
-		Executed    int64            `json:"executed"`
-		AlreadyDone int64            `json:"already_done"`
-		Counts      map[string]int64 `json:"counts"`
-		HeldBy      []string         `json:"held_by"`
-		PausedUntil *string          `json:"paused_until"`
-		StartedAt   *string          `json:"started_at"`
-		EndedAt     *string          `json:"ended_at"`
-		DurationMS  int64            `json:"duration_ms"`
-	}{
-		filled(s.RunID), s.TaskName, s.ExecuteDate, s.TimeZone, s.Result, s.Error, s.Planned, s.New, s.Changed, s.Absent,
-		s.Duplicates, s.Executed, s.AlreadyDone, counts, append([]string{}, s.HeldBy...), Stamp(s.PausedUntil), Stamp(s.StartedAt), Stamp(s.EndedAt),
-		s.EndedAt.Sub(s.StartedAt).Milliseconds(),
-	})
-}
-
-func filled(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
-}
-
-// TimeFormat is how times are written in JSON: RFC 3339 UTC with milliseconds.
-const TimeFormat = "2006-01-02T15:04:05.000Z"
-
-// Stamp writes a time for JSON; nil for never.
-func Stamp(t time.Time) *string {
-	if t.IsZero() {
-		return nil
-	}
-	s := t.UTC().Format(TimeFormat)
-	return &s
-}

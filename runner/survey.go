@@ -12,7 +12,7 @@ type Survey struct {
 	Records    int64 // different ones
 	Duplicates int64 // exact repeats
 	seed       maphash.Seed
-	print      uint64 // of the whole input
+	sum        uint64 // of the whole input
 }
 
 // ReadThrough reads a source to its end and finds every error that would
@@ -33,7 +33,7 @@ func ReadThrough(src Source, allowEmpty bool) (Survey, error) {
 			return s, &PlaceError{Name: src.Name(), Line: item.Line, Msg: err.Error()}
 		}
 		n++
-		s.print = fold(s.print, seed, item)
+		s.sum = fold(s.sum, seed, item)
 		if err := ids.add(maphash.String(seed, item.BizID)); err != nil {
 			return s, err
 		}
@@ -56,8 +56,8 @@ func ReadThrough(src Source, allowEmpty bool) (Survey, error) {
 }
 
 // fold adds an item to a fingerprint of a whole input.
-func fold(print uint64, seed maphash.Seed, item Item) uint64 {
-	return print*1099511628211 ^ maphash.String(seed, item.BizID) ^ maphash.Bytes(seed, item.Payload)<<1
+func fold(sum uint64, seed maphash.Seed, item Item) uint64 {
+	return sum*1099511628211 ^ maphash.String(seed, item.BizID) ^ maphash.Bytes(seed, item.Payload)<<1
 }
 
 // sighting is where a biz_id was first seen, and with what.
