@@ -61,28 +61,6 @@ func Judge(e Entry, p Policy, now time.Time, asked bool) Verdict {
 	}
 }
 
-func judgeDoubt(e Entry, p Policy, now time.Time, asked bool) Verdict {
-	start := Hold
-	switch {
-	case p.Check && p.Compensate && e.Detail == DetailPartial && e.CompFence == 0:
-		start = StartCompensate
-	case p.Check && (!asked || unasked(e)):
-		start = StartCheck
-	case p.Idempotent && e.Attempts < p.Attempts && (!p.Check || e.Detail == DetailUnclear):
-		start = StartAct
-	}
-	if start != Hold && !due(e, now) {
-		return Verdict{Wait, e.NotBefore}
-	}
-	return Verdict{Do: start}
-}
-
-// unasked tells whether the answer of a check is still to come, also in a run
-// that has asked it before: of an earlier doubt, or too early.
-func unasked(e Entry) bool {
-	return e.Detail == DetailUnknown || e.Detail == DetailTooEarly || e.Detail == DetailCompensated
-}
-
 // due tells whether a record's waiting time is over. A NotBefore further off
 // than its own delay can only come from a clock that was set back, and waits
 // for nothing.
@@ -251,61 +229,5 @@ func askedLater(e Entry, r Report, p Policy, now time.Time, rnd float64) Entry {
 	}
 	e.Status, e.Detail = Pending, DetailLater
 	e.wait(now, r.RetryAfter+time.Duration(rnd*float64(r.RetryAfter)/10)) // a lower bound, jittered
-	return e
-}
-
-func settleCheck(e Entry, r Report, p Policy, now time.Time) Entry {
-	if r.Outcome == NotStarted {
-		return giveBack(e, r, now)
-	}
-	believed := e.EndedAt.Add(p.CheckAfter) // when absent can be believed
-	doubted := inDoubt(e) || e.AskFirst && e.ActFence > 0
-	e.Suspect = e.Suspect || r.CutOff
-	e.wait(now, 0)
-	switch r.Outcome {
-	case Applied, Succeeded:
-		e.Status, e.Detail, e.Error = Done, DetailAlready, ""
-		e.EndedAt, e.AskFirst = r.EndedAt, false
-		if e.StartedAt.IsZero() {
-			e.StartedAt = r.StartedAt
-		}
-	case Absent:
-		switch {
-		case doubted && p.CheckAfter > 0 && now.Before(believed):
-			e.Status, e.Detail = Pending, ""
-			if !e.AskFirst {
-				e.Status, e.Detail = InDoubt, DetailTooEarly
-			}
-			e.wait(now, min(believed.Sub(now), p.CheckAfter)) // or the clock was set back
-		case inDoubt(e) && e.Attempts >= p.Attempts:
-			e.Status, e.Detail = Failed, DetailAbsent
-		default:
-			e.Status, e.Detail, e.AskFirst = Pending, DetailAbsent, false
-		}
-	case Partial:
-		e.Status, e.Detail, e.AskFirst = InDoubt, DetailPartial, false
-	default:
-		e.Status, e.Detail, e.AskFirst = InDoubt, DetailUnclear, false
-		if r.Error != "" {
-			e.Error = r.Error
-		}
-	}
-	e.Phase = Act
-	return e
-}
-
-func settleCompensate(e Entry, r Report, now time.Time) Entry {
-	if r.Outcome == NotStarted {
-		return giveBack(e, r, now)
-	}
-	e.Status, e.Phase = InDoubt, Act
-	e.CompFence = r.Fence
-	e.Suspect = e.Suspect || r.CutOff
-	e.wait(now, 0)
-	e.Detail = DetailCompensated
-	if r.Outcome != Succeeded {
-		e.Detail = DetailPartial
-		e.Error = "compensation: " + r.Error
-	}
 	return e
 }

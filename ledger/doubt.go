@@ -1,0 +1,91 @@
+package ledger
+
+import "time"
+
+// The rules of a record in doubt: ask, undo half an effect, repeat, or hold.
+
+func judgeDoubt(e Entry, p Policy, now time.Time, asked bool) Verdict {
+	start := Hold
+	switch {
+	case p.Check && p.Compensate && e.Detail == DetailPartial && e.CompFence == 0:
+		start = StartCompensate
+	case p.Check && (!asked || unasked(e)):
+		start = StartCheck
+	case p.Idempotent && e.Attempts < p.Attempts && (!p.Check || e.Detail == DetailUnclear):
+		start = StartAct
+	}
+	if start != Hold && !due(e, now) {
+		return Verdict{Wait, e.NotBefore}
+	}
+	return Verdict{Do: start}
+}
+
+// unasked tells whether the answer of a check is still to come, also in a run
+// that has asked it before: of an earlier doubt, or too early.
+func unasked(e Entry) bool {
+	return e.Detail == DetailUnknown || e.Detail == DetailTooEarly || e.Detail == DetailCompensated
+}
+
+func settleCheck(e Entry, r Report, p Policy, now time.Time) Entry {
+	if r.Outcome == NotStarted {
+		return giveBack(e, r, now)
+	}
+	e.Suspect = e.Suspect || r.CutOff
+	e.wait(now, 0)
+	switch r.Outcome {
+	case Applied, Succeeded:
+		e.Status, e.Detail, e.Error = Done, DetailAlready, ""
+		e.EndedAt, e.AskFirst = r.EndedAt, false
+		if e.StartedAt.IsZero() {
+			e.StartedAt = r.StartedAt
+		}
+	case Absent:
+		return settleAbsent(e, p, now)
+	case Partial:
+		e.Status, e.Detail, e.AskFirst = InDoubt, DetailPartial, false
+	default:
+		e.Status, e.Detail, e.AskFirst = InDoubt, DetailUnclear, false
+		if r.Error != "" {
+			e.Error = r.Error
+		}
+	}
+	e.Phase = Act
+	return e
+}
+
+// settleAbsent believes a check that found no effect, unless it was asked too
+// early after an attempt that may still take effect.
+func settleAbsent(e Entry, p Policy, now time.Time) Entry {
+	e.Phase = Act
+	believed := e.EndedAt.Add(p.CheckAfter)
+	doubted := inDoubt(e) || e.AskFirst && e.ActFence > 0
+	switch {
+	case doubted && p.CheckAfter > 0 && now.Before(believed):
+		e.Status, e.Detail = Pending, ""
+		if !e.AskFirst {
+			e.Status, e.Detail = InDoubt, DetailTooEarly
+		}
+		e.wait(now, min(believed.Sub(now), p.CheckAfter)) // or the clock was set back
+	case inDoubt(e) && e.Attempts >= p.Attempts:
+		e.Status, e.Detail = Failed, DetailAbsent
+	default:
+		e.Status, e.Detail, e.AskFirst = Pending, DetailAbsent, false
+	}
+	return e
+}
+
+func settleCompensate(e Entry, r Report, now time.Time) Entry {
+	if r.Outcome == NotStarted {
+		return giveBack(e, r, now)
+	}
+	e.Status, e.Phase = InDoubt, Act
+	e.CompFence = r.Fence
+	e.Suspect = e.Suspect || r.CutOff
+	e.wait(now, 0)
+	e.Detail = DetailCompensated
+	if r.Outcome != Succeeded {
+		e.Detail = DetailPartial
+		e.Error = "compensation: " + r.Error
+	}
+	return e
+}

@@ -1,0 +1,126 @@
+package ledgertest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"runner/ledger"
+)
+
+func staleWrite(f *fixture) {
+	b := f.batch(task, date)
+	e := f.plan(b, "a", "b", "c", "d")
+	first := claimed(e[0], "run-1")
+	f.swap(ledger.Change{Old: e[0], New: first})
+
+	wrongFence := e[2]
+	wrongFence.Fence = 7
+	wrongStatus := e[3]
+	wrongStatus.Status = ledger.Failed
+	gone := e[3]
+	gone.ID += 1000
+	var stale []int
+	f.update(func(tx ledger.Tx) (err error) {
+		stale, err = tx.Swap([]ledger.Change{
+			{Old: e[0], New: claimed(e[0], "run-2")},
+			{Old: e[1], New: claimed(e[1], "run-2")},
+			{Old: wrongFence, New: claimed(e[2], "run-2")},
+			{Old: wrongStatus, New: done(e[3])},
+			{Old: gone, New: done(gone)},
+		})
+		return err
+	})
+	f.equal("stale", stale, []int{0, 2, 3, 4})
+	f.equal("the record that was claimed first", f.get(e[0].ID), first)
+	f.equal("the record that was free", f.get(e[1].ID), claimed(e[1], "run-2"))
+	f.equal("the record of another fence", f.get(e[2].ID), e[2])
+	f.equal("the record of another status", f.get(e[3].ID), e[3])
+	f.equal("counts", f.batch(task, date).Counts, ledger.Counts{ledger.Pending: 2, ledger.Running: 2})
+
+	// Two changes of one record in one call build on each other.
+	f.swap(ledger.Change{Old: first, New: done(first)}, ledger.Change{Old: done(first), New: first})
+	f.equal("the record after two changes", f.get(e[0].ID), first)
+}
+
+func wholeRecord(f *fixture) {
+	e := f.plan(f.batch(task, date), "a")[0]
+	full := e
+	fill(&full, "Key", "ID", "BatchID")
+	f.swap(ledger.Change{Old: e, New: full})
+	bare := e
+	bare.Fence = 99
+	f.swap(ledger.Change{Old: full, New: bare})
+	f.equal("a record that lost all its fields", f.get(e.ID), bare)
+}
+
+func claimsAmongConnections(f *fixture) {
+	b := f.batch(task, date)
+	ids := serial("r", 200)
+	f.plan(b, ids...)
+	stores := []ledger.Store{f.s, f.again(), f.again()}
+	var (
+		wg    sync.WaitGroup
+		mu    sync.Mutex
+		total int
+	)
+	for g := range 6 {
+		wg.Go(func() {
+			n, err := claimAll(stores[g%len(stores)], fmt.Sprint("run-", g), 7)
+			if err != nil {
+				f.Error(err)
+			}
+			mu.Lock()
+			total += n
+			mu.Unlock()
+		})
+	}
+	wg.Wait()
+	f.claimedOnce(b, total, len(ids))
+}
+
+// claimAll claims what is pending, as a run does, until nothing is.
+func claimAll(s ledger.Store, run string, limit int) (claims int, err error) {
+	q := ledger.Query{TaskName: task, ExecuteDate: date, Statuses: []ledger.Status{ledger.Pending}, Ascending: true, Limit: limit}
+	for {
+		// The candidates are read outside the transaction, so that some are
+		// stale by the time they are claimed.
+		var list []ledger.Entry
+		err := s.View(context.Background(), func(r ledger.Reader) (err error) {
+			list, err = r.List(q)
+			return err
+		})
+		if err != nil || len(list) == 0 {
+			return claims, err
+		}
+		changes := make([]ledger.Change, len(list))
+		for i, e := range list {
+			changes[i] = ledger.Change{Old: e, New: claimed(e, run)}
+		}
+		var stale []int
+		err = s.Update(context.Background(), func(tx ledger.Tx) (err error) {
+			stale, err = tx.Swap(changes)
+			return err
+		})
+		if err != nil {
+			return claims, err
+		}
+		claims += len(list) - len(stale)
+	}
+}
+
+func (f *fixture) claimedOnce(b ledger.Batch, claims, records int) {
+	f.Helper()
+	f.equal("successful claims", claims, records)
+	f.view(func(r ledger.Reader) error {
+		list, err := r.List(ledger.Query{TaskName: b.TaskName, ExecuteDate: b.ExecuteDate})
+		f.equal("records", len(list), records)
+		for _, e := range list {
+			if e.Status != ledger.Running || e.Fence != 1 {
+				f.Fatalf("%s is %s with fence %d, want running with fence 1", e.Key, e.Status, e.Fence)
+			}
+		}
+		return err
+	})
+	f.equal("counts", f.batch(b.TaskName, b.ExecuteDate).Counts, ledger.Counts{ledger.Running: int64(records)})
+}

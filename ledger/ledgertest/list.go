@@ -1,0 +1,127 @@
+package ledgertest
+
+import (
+	"slices"
+	"time"
+
+	"runner/ledger"
+)
+
+func paging(f *fixture) {
+	b := f.batch(task, date)
+	other := f.batch("other", date)
+	ids := serial("r", 130)
+	f.plan(b, ids[:60]...)
+	f.plan(other, serial("x", 20)...) // numbers in between
+	f.plan(b, ids[60:]...)
+	newest := slices.Clone(ids)
+	slices.Reverse(newest)
+
+	f.equal("newest first", f.pages(ledger.Query{TaskName: task, ExecuteDate: date, Limit: 50}), newest)
+	f.equal("oldest first", f.pages(ledger.Query{TaskName: task, ExecuteDate: date, Limit: 50, Ascending: true}), ids)
+	f.equal("without a limit", f.list(ledger.Query{TaskName: task}), newest)
+	f.equal("with statuses", f.pages(ledger.Query{TaskName: task, Limit: 7, Statuses: []ledger.Status{ledger.Pending}}), newest)
+	f.equal("by prefix", f.pages(ledger.Query{BizPrefix: "r", Limit: 50}), newest)
+	f.equal("by prefix, oldest first", f.pages(ledger.Query{BizPrefix: "r", Limit: 50, Ascending: true}), ids)
+	f.equal("of the whole ledger", len(f.pages(ledger.Query{Limit: 49})), 150)
+
+	f.view(func(r ledger.Reader) error {
+		list, err := r.List(ledger.Query{TaskName: task, Ascending: true})
+		if err != nil {
+			return err
+		}
+		got, err := r.List(ledger.Query{TaskName: task, After: list[9].ID, Before: list[12].ID})
+		f.equal("between two cursors", got, []ledger.Entry{list[11], list[10]})
+		return err
+	})
+}
+
+// pages lists all, a page after the other.
+func (f *fixture) pages(q ledger.Query) (ids []string) {
+	f.Helper()
+	for {
+		var page []ledger.Entry
+		f.view(func(r ledger.Reader) (err error) {
+			page, err = r.List(q)
+			return err
+		})
+		for _, e := range page {
+			ids = append(ids, e.BizID)
+		}
+		if len(page) < q.Limit {
+			return ids
+		}
+		last := page[len(page)-1].ID
+		if q.Ascending {
+			q.After = last
+		} else {
+			q.Before = last
+		}
+	}
+}
+
+// queries lists from three batches with records in every status.
+func queries(f *fixture) {
+	f.populate()
+	s := func(s ...ledger.Status) []ledger.Status { return s }
+	for _, c := range []struct {
+		name string
+		q    ledger.Query
+		want []string
+	}{
+		{"all", ledger.Query{Limit: 3}, []string{"c5", "c4", "c3"}},
+		{"a status of every batch", ledger.Query{Statuses: s(ledger.Failed)}, []string{"c3", "b3", "a3"}},
+		{"two statuses", ledger.Query{Statuses: s(ledger.Failed, ledger.InDoubt)}, []string{"c4", "c3", "b4", "b3", "a4", "a3"}},
+		{"pending and failed", ledger.Query{Statuses: s(ledger.Pending, ledger.Failed)}, []string{"c3", "c0", "b3", "b0", "a3", "a0"}},
+		{"done", ledger.Query{Statuses: s(ledger.Done), Ascending: true}, []string{"a2", "b2", "c2"}},
+		{"skipped, a task", ledger.Query{Statuses: s(ledger.Skipped), TaskName: "t1"}, []string{"b5", "a5"}},
+		{"running, a date", ledger.Query{Statuses: s(ledger.Running), ExecuteDate: "2026-11-11"}, []string{"c1", "a1"}},
+		{"failed, limited", ledger.Query{Statuses: s(ledger.Failed, ledger.Skipped), Limit: 3}, []string{"c5", "c3", "b5"}},
+		{"failed in one batch, oldest first", ledger.Query{TaskName: "t1", ExecuteDate: "2026-11-12", Statuses: s(ledger.Skipped, ledger.Failed), Ascending: true}, []string{"b3", "b5"}},
+		{"a task", ledger.Query{TaskName: "t2"}, []string{"c5", "c4", "c3", "c2", "c1", "c0"}},
+		{"no such task", ledger.Query{TaskName: "t3"}, nil},
+		{"no such date", ledger.Query{ExecuteDate: "2026-01-01", Statuses: s(ledger.Failed)}, nil},
+		{"keys", ledger.Query{BizIDs: []string{"a1", "c3", "zz", "a1"}}, []string{"c3", "a1"}},
+		{"keys of a task", ledger.Query{BizIDs: []string{"a1", "c3"}, TaskName: "t1"}, []string{"a1"}},
+		{"keys and status", ledger.Query{BizIDs: []string{"a1", "a3", "c3"}, Statuses: s(ledger.Failed)}, []string{"c3", "a3"}},
+		{"a run", ledger.Query{RunID: "run-b"}, []string{"b5", "b4", "b3", "b2", "b1"}},
+		{"a run and status", ledger.Query{RunID: "run-b", Statuses: s(ledger.Done)}, []string{"b2"}},
+		{"no such run", ledger.Query{RunID: "run-z"}, nil},
+		{"since", ledger.Query{Since: now.Add(2 * time.Hour)}, []string{"c5", "c4", "c3", "c2", "c1"}},
+		{"since an end", ledger.Query{Since: now.Add(2*time.Hour + time.Microsecond)}, []string{"c5", "c4", "c3", "c2"}},
+		{"since and status", ledger.Query{Since: now.Add(time.Hour), Statuses: s(ledger.Failed)}, []string{"c3", "b3"}},
+	} {
+		f.equal(c.name, f.list(c.q), c.want)
+	}
+	f.view(func(r ledger.Reader) error {
+		list, err := r.Batches("", "")
+		var names []string
+		for _, b := range list {
+			names = append(names, b.ExecuteDate+" "+b.TaskName)
+		}
+		f.equal("batches", names, []string{"2026-11-11 t1", "2026-11-11 t2", "2026-11-12 t1"})
+		return err
+	})
+}
+
+// populate makes batches a, b and c with one record in each status, numbered
+// by it. Batch b started an hour after a, and c an hour after b; what settled
+// ended a minute after its start.
+func (f *fixture) populate() {
+	f.Helper()
+	for i, b := range []ledger.Batch{f.batch("t1", "2026-11-11"), f.batch("t1", "2026-11-12"), f.batch("t2", "2026-11-11")} {
+		name := string(rune('a' + i))
+		e := f.plan(b, name+"0", name+"1", name+"2", name+"3", name+"4", name+"5")
+		var changes []ledger.Change
+		for s := ledger.Running; s <= ledger.Skipped; s++ {
+			n := claimed(e[s], "run-"+name)
+			n.StartedAt = now.Add(time.Duration(i) * time.Hour)
+			n.Status = s
+			if s.Settled() {
+				n.EndedAt = n.StartedAt.Add(time.Minute)
+			}
+			changes = append(changes, ledger.Change{Old: e[s], New: n})
+		}
+		f.swap(changes...)
+	}
+}

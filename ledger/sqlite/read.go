@@ -1,0 +1,152 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"runner/ledger"
+)
+
+// reader reads within the transaction that its connection is in.
+type reader struct {
+	c      *conn
+	ctx    context.Context
+	before func() error // makes a Tx write its counters before they are read
+}
+
+// chunk is how many keys or numbers go into one statement.
+const chunk = 1000
+
+func (r *reader) ready() error {
+	if r.before == nil {
+		return nil
+	}
+	return r.before()
+}
+
+func (r *reader) Batch(task, date string) (b ledger.Batch, err error) {
+	if err := r.ready(); err != nil {
+		return b, err
+	}
+	err = r.c.query("SELECT "+batchColumns+" FROM batch WHERE task_name = $1 AND execute_date = $2",
+		func(row []driver.Value) error {
+			b = batch(row)
+			return nil
+		}, task, date)
+	if err == nil && b.ID == 0 {
+		err = fmt.Errorf("batch %s %s: %w", task, date, ledger.ErrNotFound)
+	}
+	return b, err
+}
+
+func (r *reader) Batches(task, date string) (list []ledger.Batch, err error) {
+	if err := r.ready(); err != nil {
+		return nil, err
+	}
+	var w where
+	w.addIf(task != "", "task_name = ?", task)
+	w.addIf(date != "", "execute_date = ?", date)
+	err = r.c.queryOnce(r.ctx, "SELECT "+batchColumns+" FROM batch"+w.text()+" ORDER BY execute_date, task_name",
+		func(row []driver.Value) error {
+			list = append(list, batch(row))
+			return nil
+		}, w.args...)
+	return list, err
+}
+
+// Get gives the records that exist, in the order of ids.
+func (r *reader) Get(ids []int64) ([]ledger.Entry, error) {
+	list := make([]ledger.Entry, 0, len(ids))
+	for part := range slices.Chunk(ids, chunk) {
+		err := r.c.query("SELECT "+recordColumns+" FROM json_each($1) j CROSS JOIN record r ON r.id = j.value",
+			func(row []driver.Value) error {
+				e, err := r.c.entry(row)
+				list = append(list, e)
+				return err
+			}, numbers(part))
+		if err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+func (r *reader) Count(ids []int64) (n ledger.Counts, err error) {
+	for part := range slices.Chunk(ids, 4*chunk) {
+		err := r.c.query(`SELECT r.status, count(*) FROM json_each($1) j CROSS JOIN record r ON r.id = j.value GROUP BY 1`,
+			func(row []driver.Value) error {
+				n[integer(row[0])] += integer(row[1])
+				return nil
+			}, numbers(part))
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+func (r *reader) Attempts(record int64) (list []ledger.Attempt, err error) {
+	err = r.c.query("SELECT "+attemptColumns+` FROM attempt a
+		LEFT JOIN output o ON o.record_id = a.record_id AND o.fence = a.fence
+		WHERE a.record_id = $1 ORDER BY a.fence`,
+		func(row []driver.Value) error {
+			a, err := r.c.attempt(row)
+			list = append(list, a)
+			return err
+		}, record)
+	return list, err
+}
+
+func (r *reader) Runs(q ledger.RunQuery) (list []ledger.Run, err error) {
+	var w where
+	w.add("batch_id IS NOT NULL")
+	w.addIf(q.ID != "", "id = ?", q.ID)
+	w.addIf(q.TaskName != "", "task_name = ?", q.TaskName)
+	w.addIf(q.ExecuteDate != "", "execute_date = ?", q.ExecuteDate)
+	w.addIf(q.OpenOnly, "ended_at IS NULL")
+	err = r.c.queryOnce(r.ctx, "SELECT no, "+runColumns+" FROM run"+w.text()+" ORDER BY no DESC"+limit(q.Limit),
+		func(row []driver.Value) error {
+			list = append(list, run(row))
+			return nil
+		}, w.args...)
+	return list, err
+}
+
+// where puts conditions together.
+type where struct {
+	conds []string
+	args  []driver.Value
+}
+
+// add numbers the question marks of cond.
+func (w *where) add(cond string, args ...driver.Value) {
+	for _, a := range args {
+		w.args = append(w.args, a)
+		cond = strings.Replace(cond, "?", "$"+strconv.Itoa(len(w.args)), 1)
+	}
+	w.conds = append(w.conds, cond)
+}
+
+func (w *where) addIf(ok bool, cond string, args ...driver.Value) {
+	if ok {
+		w.add(cond, args...)
+	}
+}
+
+func (w *where) text() string {
+	if len(w.conds) == 0 {
+		return ""
+	}
+	return " WHERE " + strings.Join(w.conds, " AND ")
+}
+
+func limit(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return " LIMIT " + strconv.Itoa(n)
+}

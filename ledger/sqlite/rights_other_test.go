@@ -1,0 +1,7 @@
+//go:build !linux
+
+package sqlite
+
+const envOpen = "SQLITE_TEST_OPEN"
+
+func openChild() {}
