@@ -190,7 +190,7 @@ func TestWhatRunsIsEndedHarderEachTimeItIsAsked(t *testing.T) {
 		return Result{Outcome: ledger.Unknown, Error: "killed"}
 	})
 	s := b.run(o)
-	if s.Result != SomeInDoubt {
+	if s.Result != Interrupted || s.Counts[ledger.InDoubt] != 1 {
 		t.Errorf("%+v", s)
 	}
 }

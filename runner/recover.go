@@ -182,27 +182,35 @@ func (r *recoverer) judge(g *grave) (reports []ledger.Report, survivors []Surviv
 	// Unsynced writes are all there as long as the machine hasn't gone down.
 	believed := g.live == dead && g.hasHead && r.host.sameBoot(g.head.host)
 	rebooted := r.host.Boot != "" && g.run.BootID != "" && g.run.BootID != r.host.Boot
-	var maybe []suspectProcess
-	for _, c := range g.claims {
-		if c.ended == nil && !rebooted && (c.started != nil || !believed) {
-			maybe = append(maybe, suspectProcess{attemptID(g.run.ID, c.entry), c.pid})
-		}
-	}
-	var found map[string]int
-	var blind bool
-	if len(maybe) > 0 {
-		found, blind = findProcesses(maybe)
-		blind = blind || g.hasHead && g.head.PIDNS != r.host.PIDNS
-	}
+	found, blind := g.left(r.host, believed, rebooted)
 	now := r.led.Now()
 	for _, c := range g.claims {
-		if s, ok := g.survivor(c, found, blind && !rebooted, believed, now); ok {
+		if s, ok := g.survivor(c, found, blind, believed, now); ok {
 			survivors = append(survivors, s)
 			continue
 		}
 		reports = append(reports, g.report(c, believed, now))
 	}
 	return reports, survivors
+}
+
+// left looks for processes of the attempts that may have outlived their
+// runner. blind tells that there may be some which can't be seen from here.
+func (g *grave) left(here host, believed, rebooted bool) (found map[string]int, blind bool) {
+	if rebooted {
+		return nil, false
+	}
+	var maybe []suspectProcess
+	for _, c := range g.claims {
+		if c.ended == nil && (c.started != nil || !believed) {
+			maybe = append(maybe, suspectProcess{attemptID(g.run.ID, c.entry), c.pid})
+		}
+	}
+	if len(maybe) == 0 {
+		return nil, false
+	}
+	found, blind = findProcesses(maybe)
+	return found, blind || g.hasHead && g.head.PIDNS != here.PIDNS
 }
 
 func (g *grave) survivor(c claimed, found map[string]int, blind, believed bool, now time.Time) (Survivor, bool) {

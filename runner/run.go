@@ -65,13 +65,15 @@ func newEngine(o Options) (*engine, error) {
 	if o.Stop == nil {
 		e.Stop = NewStop(DefaultGrace)
 	}
-	e.sum = Summary{TaskName: o.Task.Name, ExecuteDate: o.Date, TimeZone: o.Zone, StartedAt: e.led.Now()}
+	e.sum = Summary{TaskName: o.Task.Name, ExecuteDate: o.Date, TimeZone: o.Zone, StartedAt: e.now()}
 	id, err := uuid.NewV7()
 	if err != nil {
 		return e, err
 	}
 	e.sum.RunID = id.String()
-	e.ledgerID = o.Ledger.Store().ID()
+	if o.Ledger != nil { // a preview may have none
+		e.ledgerID = o.Ledger.Store().ID()
+	}
 	return e, nil
 }
 
@@ -225,7 +227,7 @@ func (e *engine) result(err error) ResultWord {
 	switch {
 	case err != nil:
 		return errorWord(err)
-	case e.Stop.Asked() && open > 0:
+	case e.Stop.Asked() && (open > 0 || e.Stop.ending()):
 		return Interrupted
 	case e.sum.HaltReason != "":
 		return Halted

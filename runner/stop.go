@@ -57,6 +57,9 @@ func (s *Stop) Asked() bool {
 	}
 }
 
+// ending tells whether running attempts were told to end.
+func (s *Stop) ending() bool { return s.ctx.Err() != nil }
+
 // Close releases what Stop holds.
 func (s *Stop) Close() {
 	s.mu.Lock()

@@ -31,8 +31,8 @@ const busyTimeout = "10000"
 // cacheWriter and cacheReader are page caches in KiB: planning a million
 // records walks one index at random, reading mostly doesn't.
 const (
-	cacheWriter = "65536"
-	cacheReader = "32768"
+	cacheWriter = "16384"
+	cacheReader = "4096"
 )
 
 // dsn names a file for the driver. The driver ignores keys that it doesn't

@@ -174,7 +174,7 @@ func (s *Store) openReadOnly() error {
 	case version < len(s.steps):
 		return &ledger.UnusableError{Path: s.path,
 			Why:  fmt.Sprintf("its schema is version %d, and this program reads version %d", version, len(s.steps)),
-			Hint: "bring it up to date with: runner ledger migrate; any command that writes does it too"}
+			Hint: "any command that writes, such as runner run, brings it up to date after a backup"}
 	}
 	return nil
 }

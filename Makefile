@@ -1,0 +1,30 @@
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+LDFLAGS := -s -w -X runner/cmd.version=$(VERSION)
+BUILD   := CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)'
+
+.DEFAULT_GOAL := help
+.PHONY: help build install demo test check lint bench
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build bin/runner
+	$(BUILD) -o bin/runner .
+
+install: ## install runner into $GOBIN, else $GOPATH/bin
+	CGO_ENABLED=0 go install -trimpath -ldflags '$(LDFLAGS)' .
+
+demo: build ## show what runner does, in a folder of its own
+	bash demo/demo.sh
+
+test: ## run the tests
+	go test ./...
+
+check: ## run all that CI runs: format, vet, cross builds, lint, tests with -race
+	bash .ci/run
+
+lint: ## run golangci-lint
+	bash .ci/run lint
+
+bench: ## run the benchmarks
+	go test -run '^$$' -bench . -benchmem ./...

@@ -1,0 +1,127 @@
+package cmd
+
+import (
+	"context"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"runner/runner"
+	"runner/tasks"
+)
+
+func newExecCmd(a *app) *cobra.Command {
+	var o execOptions
+	c := &cobra.Command{
+		Use:   "exec NAME [flags] -- COMMAND [ARG…]",
+		Short: "Do the same for a command line: xargs with a memory",
+		Long: `Run a command once for every id on stdin (or in --from, or in --biz-id), and
+remember in the ledger which ids are done. {} in an argument is the id; without
+any {} the id is added at the end. The command, its folder and its time zone
+are kept in the ledger, so that runner rerun NAME works from anywhere.
+
+With --shell COMMAND is one script for sh, which has the id as "$1".
+
+EXIT STATUS
+  0 complete, 1 some records failed, 2 usage or input is wrong and nothing was
+  executed, 3 records in doubt need a person, 4 halted, 5 busy or waiting,
+  7 the ledger can't be used, 129, 130, 143 interrupted.`,
+		Example: `  cat ids | runner exec grant --date today -- ./grant.sh {}
+  runner exec warm-cache --from urls.txt -j 8 --idempotent -- curl -fsS -o /dev/null`,
+		Args: func(c *cobra.Command, args []string) error {
+			switch dash := c.ArgsLenAtDash(); {
+			case len(args) == 0 || dash == 0:
+				return withHint(usagef("NAME is missing"), "usage: %s", c.UseLine())
+			case dash < 0 && len(args) > 1, dash > 1:
+				return withHint(usagef("unexpected argument %q", args[1]), "the command comes after --: runner exec %s -- %s", args[0], args[1])
+			case len(args) == 1:
+				return withHint(usagef("COMMAND is missing"), "usage: %s", c.UseLine())
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.reporting(args[0], c, func() error { return runExec(c.Context(), a, c, o, args[0], args[1:]) })
+		},
+	}
+	o.addFlags(c)
+	return c
+}
+
+type execOptions struct {
+	runOptions
+	idempotent, shell bool
+	secrets           []string
+}
+
+func (o *execOptions) addFlags(c *cobra.Command) {
+	o.runOptions.addFlags(c)
+	f := c.Flags()
+	f.Lookup("biz-id").Usage = "the record with this `ID`, instead of stdin (repeatable); - for one record without an id"
+	f.BoolVar(&o.idempotent, "idempotent", false, "repeating a record is harmless: what is in doubt is repeated")
+	f.BoolVar(&o.shell, "shell", false, `COMMAND is one script for sh, with the id as "$1"`)
+	f.StringArrayVar(&o.secrets, "secret", nil, "never show the value of this environment `VARIABLE` (repeatable)")
+}
+
+func runExec(ctx context.Context, a *app, c *cobra.Command, o execOptions, name string, command []string) error {
+	if err := o.check(c); err != nil {
+		return err
+	}
+	where, err := a.locate(false)
+	if err != nil {
+		return err
+	}
+	dates, err := parseDates(o.date, a.now(), where.zone, o.maxDates)
+	if err != nil {
+		return err
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return usagef("can't tell the working directory: %w", err)
+	}
+	e := tasks.Exec{
+		Name: name, Command: command, Shell: o.shell, Dir: dir, Idempotent: o.idempotent, Secrets: o.secrets,
+		Namespace: where.namespace(), TimeZone: where.zoneName, Location: where.zone, AllowEmpty: o.allowEmpty,
+	}
+	if c.Flags().Changed("timeout") {
+		e.Timeout = &o.timeout
+	}
+	if c.Flags().Changed("retries") {
+		e.Retries = &o.retries
+	}
+	built, err := e.Build(o.jobs)
+	if err != nil {
+		return asUsage(err)
+	}
+	if err := built.Action.Prepare(); err != nil {
+		return asUsage(err)
+	}
+	src, err := o.execSource(a)
+	if err != nil {
+		return asUsage(err)
+	}
+	defer src.Close() //nolint:errcheck // it was only read
+	first := job{task: built, source: src}
+	if err := first.readThrough(); err != nil {
+		return err
+	}
+	var ready []job
+	for _, date := range dates { // the same records on each
+		first.date = date
+		ready = append(ready, first)
+	}
+	return a.runJobs(ctx, where, ready, o.jobOptions("exec", c, len(dates)))
+}
+
+func (o *execOptions) execSource(a *app) (runner.Source, error) {
+	switch {
+	case o.from != "" && len(o.bizIDs) > 0:
+		return nil, usagef("--from and --biz-id exclude each other")
+	case len(o.bizIDs) > 0:
+		return tasks.OpenSource(tasks.SourceOptions{IDs: o.bizIDs})
+	case o.from == "" && a.stdinTTY:
+		return nil, withHint(usagef("there is no input: stdin is a terminal"), "pipe the ids in, or give --from FILE or --biz-id ID")
+	case o.from == "":
+		return tasks.OpenSource(tasks.SourceOptions{Path: "-", Format: o.format, Stdin: a.stdin})
+	}
+	return tasks.OpenSource(tasks.SourceOptions{Path: o.from, Format: o.format, Stdin: a.stdin})
+}

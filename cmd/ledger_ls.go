@@ -1,0 +1,261 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fatih/color"
+	"github.com/spf13/cobra"
+
+	"runner/ledger"
+)
+
+func newLedgerLsCmd(a *app) *cobra.Command {
+	o := lsOptions{limit: 50}
+	c := &cobra.Command{
+		Use:   "ls",
+		Short: "List records, newest first",
+		Long: `List records, newest first. What is cut off by --limit is said on stderr,
+with the cursor to go on from. No ledger is an empty list.
+
+EXIT STATUS
+  0 printed, 2 usage is wrong, 7 the ledger can't be used.`,
+		Example: `  runner ledger ls --task grant-coupon --date yesterday --status failed,in_doubt
+  runner ledger ls --biz-id 'u-10*' --limit 0 -o csv > records.csv`,
+		Args: exactly(),
+		RunE: func(c *cobra.Command, _ []string) error { return runLs(c.Context(), a, c, o) },
+	}
+	o.addFlags(c)
+	return c
+}
+
+type lsOptions struct {
+	task, date, run, since, after string
+	status, bizID                 []string
+	limit                         int
+}
+
+func (o *lsOptions) addFlags(c *cobra.Command) {
+	f := c.Flags()
+	f.SortFlags = false
+	f.StringVar(&o.task, "task", "", "of this `TASK`")
+	f.StringVar(&o.date, "date", "", "of this execute `DATE` ("+dateForms[len("use "):]+")")
+	f.StringSliceVar(&o.status, "status", nil, "in one of these `STATUSES`, separated by commas: "+statusWords())
+	f.StringArrayVar(&o.bizID, "biz-id", nil, "with this `ID` (repeatable), or beginning with it: 'u-10*'")
+	f.StringVar(&o.run, "run", "", "claimed last by this `RUN`")
+	f.StringVar(&o.since, "since", "", "started or ended since `WHEN`: 90m, 7d, 2026-11-28, 2026-11-28T14:00:00+08:00")
+	f.IntVar(&o.limit, "limit", o.limit, "at most `N` of them; 0: all")
+	f.StringVar(&o.after, "after", "", "go on after this `CURSOR`")
+}
+
+func statusWords() string {
+	words := make([]string, len(ledger.Statuses))
+	for i, s := range ledger.Statuses {
+		words[i] = s.String()
+	}
+	return strings.Join(words, ", ")
+}
+
+func runLs(ctx context.Context, a *app, c *cobra.Command, o lsOptions) error {
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	where, err := a.locate(false)
+	if err != nil {
+		return err
+	}
+	q, err := o.query(a, c, where)
+	if err != nil {
+		return err
+	}
+	led, err := a.openReader(ctx, where)
+	if errors.Is(err, ledger.ErrNoLedger) {
+		a.p.note("there is no ledger at %s yet", where.ledger)
+		return list(a.p, recordColumns(where.zone), all[recordJSON](nil))
+	}
+	if err != nil {
+		return causeOf(ctx, err)
+	}
+	defer led.Close() //nolint:errcheck // it was only read
+	pages := &lsPages{store: led.Store(), query: q, namespace: where.namespace()}
+	if err := list(a.p, recordColumns(where.zone), pages.rows(ctx)); err != nil {
+		return err
+	}
+	switch {
+	case pages.cut:
+		a.p.note("the first %d are shown; go on with --after %d, or --limit 0 for all", pages.shown, pages.query.Before)
+	case pages.shown == 0 && a.p.form.forPeople():
+		a.p.note("no records match")
+	}
+	return nil
+}
+
+// query checks the flags and makes of them what a store understands.
+func (o lsOptions) query(a *app, c *cobra.Command, where located) (q ledger.Query, err error) {
+	q = ledger.Query{TaskName: o.task, RunID: o.run, Limit: o.limit}
+	if o.limit < 0 {
+		return q, usagef("--limit %d is negative", o.limit)
+	}
+	for _, name := range []string{"task", "run", "since", "after"} {
+		if f := c.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
+			return q, usagef("--%s is empty", name)
+		}
+	}
+	if c.Flags().Changed("date") {
+		if q.ExecuteDate, err = parseDate(o.date, a.now(), where.zone); err != nil {
+			return q, err
+		}
+	}
+	for _, s := range o.status {
+		st, err := ledger.ParseStatus(s)
+		if err != nil {
+			return q, asUsage(err)
+		}
+		q.Statuses = append(q.Statuses, st)
+	}
+	if q.BizIDs, q.BizPrefix, err = bizIDs(o.bizID); err != nil {
+		return q, err
+	}
+	if o.since != "" {
+		if q.Since, err = parseSince(o.since, a.now(), where.zone); err != nil {
+			return q, err
+		}
+	}
+	if o.after != "" {
+		if q.Before, err = strconv.ParseInt(o.after, 10, 64); err != nil || q.Before < 1 {
+			return q, withHint(usagef("--after %q is no cursor", o.after), "take the one that the previous page printed")
+		}
+	}
+	return q, nil
+}
+
+// bizIDs splits --biz-id into exact ids and a prefix.
+func bizIDs(values []string) (ids []string, prefix string, err error) {
+	for _, v := range values {
+		p, isPrefix := strings.CutSuffix(v, "*")
+		switch {
+		case v == "":
+			return nil, "", usagef("--biz-id is empty")
+		case isPrefix && len(values) > 1:
+			return nil, "", usagef("--biz-id %q: only one can be given together with a *", v)
+		case isPrefix:
+			prefix = p
+		default:
+			ids = append(ids, v)
+		}
+	}
+	return ids, prefix, nil
+}
+
+// parseSince reads a point in time: a duration before now, a date in the
+// zone, or an instant.
+func parseSince(text string, now time.Time, loc *time.Location) (time.Time, error) {
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil && n >= 0 && n < 1e6 {
+			return now.In(loc).AddDate(0, 0, -n), nil
+		}
+	}
+	if t, err := time.Parse(time.RFC3339, text); err == nil {
+		return t, nil
+	}
+	if d, err := parseDay(text, now, loc); err == nil {
+		y, m, day := d.t.Date()
+		return time.Date(y, m, day, 0, 0, 0, 0, loc), nil
+	}
+	return time.Time{}, withHint(usagef("--since %q is not understood", text), "use 90m, 7d, 2026-11-28 or 2026-11-28T14:00:00+08:00")
+}
+
+// lsPages reads a listing in pages, each in a snapshot of its own, so that a
+// long listing neither fills memory nor holds up checkpoints.
+type lsPages struct {
+	store     ledger.Store
+	query     ledger.Query // Before moves on; Limit is of the whole listing
+	namespace string
+	shown     int
+	cut       bool // there is more
+}
+
+const lsPage = 1000
+
+func (l *lsPages) rows(ctx context.Context) iter.Seq2[recordJSON, error] {
+	return func(yield func(recordJSON, error) bool) {
+		for {
+			page, last, err := l.next(ctx)
+			for _, e := range page {
+				if !yield(newRecord(e, l.namespace), nil) {
+					return
+				}
+				l.query.Before = e.ID
+				l.shown++
+			}
+			if err != nil {
+				yield(recordJSON{}, err)
+			}
+			if err != nil || last {
+				return
+			}
+		}
+	}
+}
+
+// next reads one record more than it gives, to know whether there is more.
+func (l *lsPages) next(ctx context.Context) (page []ledger.Entry, last bool, err error) {
+	if ctx.Err() != nil {
+		return nil, true, context.Cause(ctx)
+	}
+	size := lsPage
+	if left := l.query.Limit - l.shown; l.query.Limit > 0 && left <= size {
+		size, last = left, true
+	}
+	q := l.query
+	q.Limit = size + 1
+	err = l.store.View(ctx, func(r ledger.Reader) (err error) {
+		page, err = r.List(q)
+		return err
+	})
+	if err != nil {
+		return nil, true, causeOf(ctx, err)
+	}
+	if len(page) <= size {
+		return page, true, nil
+	}
+	l.cut = last
+	return page[:size], last, nil
+}
+
+func recordColumns(loc *time.Location) []column[recordJSON] {
+	return []column[recordJSON]{
+		{name: "TASK", cell: func(r recordJSON) string { return r.TaskName }, wide: true},
+		{name: "BIZ_ID", cell: func(r recordJSON) string { return r.BizID }, wide: true},
+		{name: "DATE", cell: func(r recordJSON) string { return r.ExecuteDate }},
+		{name: "STATUS", cell: func(r recordJSON) string { return r.Status.String() },
+			tint: func(r recordJSON, p palette) *color.Color { return p.status(r.Status) }},
+		{name: "DETAIL", cell: func(r recordJSON) string { return r.Detail }},
+		{name: "ATTEMPTS", cell: func(r recordJSON) string { return strconv.Itoa(r.Attempts) }},
+		{name: "UPDATED", cell: func(r recordJSON) string { return r.updated().in(loc) }},
+		{name: "NEXT", cell: func(r recordJSON) string { return r.next().in(loc) }},
+		{name: "ERROR", cell: func(r recordJSON) string { return r.Error }, wide: true},
+	}
+}
+
+// updated is when its newest attempt ended, or started if it is under way.
+func (r recordJSON) updated() stamp {
+	if r.EndedAt.Before(r.StartedAt.Time) {
+		return r.StartedAt
+	}
+	return r.EndedAt
+}
+
+// next is when a waiting record is tried again.
+func (r recordJSON) next() stamp {
+	if r.Status != ledger.Pending {
+		return stamp{}
+	}
+	return r.NotBefore
+}

@@ -1,0 +1,175 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"runner/ledger"
+	"runner/ledger/sqlite"
+	"runner/tasks"
+)
+
+const (
+	configName    = "runner.yaml"
+	defaultLedger = ".runner/ledger.db" // Windows takes the slash too
+)
+
+// errNoConfig says that no configuration was found.
+var errNoConfig = withHint(usagef("there is no %s here or in a parent folder", configName),
+	"runner init writes one, --config FILE names another one")
+
+// located is where a command works: its configuration, ledger and zone.
+type located struct {
+	config   *tasks.Config // nil: there is none
+	ledger   string        // path
+	zone     *time.Location
+	zoneName string
+}
+
+func (l located) namespace() string {
+	if l.config == nil {
+		return ""
+	}
+	return l.config.Namespace
+}
+
+// locate finds configuration and ledger. That there is no configuration is
+// an error only if need is set.
+func (a *app) locate(need bool) (located, error) {
+	var l located
+	c, err := a.loadConfig()
+	switch {
+	case err == nil:
+		l.config = c
+	case need || !errors.Is(err, errNoConfig):
+		return l, err
+	}
+	if l.ledger, err = a.ledgerPath(l.config); err != nil {
+		return l, err
+	}
+	l.zone, l.zoneName, err = a.zoneOf(l.config)
+	return l, err
+}
+
+// loadConfig reads the configuration; errNoConfig if there is none.
+func (a *app) loadConfig() (*tasks.Config, error) {
+	path, err := a.configPath()
+	if err != nil {
+		return nil, err
+	}
+	c, err := tasks.Load(path)
+	if err != nil && !isUsage(err) { // it can't be read
+		return nil, withHint(asUsage(err), "runner init writes one, --config FILE names another one")
+	}
+	return c, err
+}
+
+// configPath is --config, else $RUNNER_CONFIG, else runner.yaml in the working
+// directory or the nearest parent.
+func (a *app) configPath() (string, error) {
+	if a.flags.config != "" {
+		return a.flags.config, nil
+	}
+	if p := a.getenv("RUNNER_CONFIG"); p != "" {
+		return p, nil
+	}
+	if _, err := os.Stat(configName); err == nil {
+		return configName, nil // short, for it stands in every place we name
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", usagef("can't tell the working directory: %w", err)
+	}
+	for {
+		path := filepath.Join(dir, configName)
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", errNoConfig
+		}
+		dir = parent
+	}
+}
+
+// ledgerPath is --ledger, else $RUNNER_LEDGER, else what the configuration
+// says, else .runner/ledger.db beside it or in the working directory.
+func (a *app) ledgerPath(c *tasks.Config) (string, error) {
+	path := a.flags.ledger
+	if path == "" {
+		path = a.getenv("RUNNER_LEDGER")
+	}
+	if path == "" && c != nil {
+		path = c.Ledger
+		if path == "" {
+			path = filepath.Join(c.Dir, defaultLedger)
+		}
+	}
+	if path == "" {
+		path = defaultLedger
+	}
+	if scheme, _, ok := strings.Cut(path, "://"); ok {
+		return "", withHint(usagef("ledger addresses of the kind %s:// are not supported", scheme), "give the path of a file on a local disk")
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", usagef("can't tell the working directory: %w", err)
+	}
+	return abs, nil
+}
+
+func (a *app) zoneOf(c *tasks.Config) (*time.Location, string, error) {
+	if c == nil || c.TimeZone == "" {
+		return a.local, localZoneName(a.local, a.now(), a.getenv), nil
+	}
+	loc, err := time.LoadLocation(c.TimeZone)
+	if err != nil {
+		return nil, "", usagef("%s: unknown timezone %q", c.Path, c.TimeZone)
+	}
+	return loc, c.TimeZone, nil
+}
+
+// openReader opens the ledger for reading. It fails with ledger.ErrNoLedger
+// if there is none.
+func (a *app) openReader(ctx context.Context, l located) (*ledger.Ledger, error) {
+	s, err := sqlite.Open(ctx, l.ledger, sqlite.Options{
+		ReadOnly: true, AllowNetworkFS: a.flags.networkFS, Version: programVersion(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return ledger.New(s), nil
+}
+
+// openWriter opens the ledger for a command that writes. A run makes it where
+// there is none, and says so.
+func (a *app) openWriter(ctx context.Context, l located, create bool) (*ledger.Ledger, *sqlite.Store, error) {
+	s, err := sqlite.Open(ctx, l.ledger, sqlite.Options{
+		Create:         create && (l.config == nil || l.config.CreateLedger),
+		AllowNetworkFS: a.flags.networkFS, Version: programVersion(),
+	})
+	if errors.Is(err, ledger.ErrNoLedger) {
+		return nil, nil, a.noLedger(l, create, err)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if s.Created() {
+		a.p.note("created the ledger %s", s.Path())
+	}
+	return ledger.New(s), s, nil
+}
+
+func (a *app) noLedger(l located, create bool, err error) error {
+	err = fmt.Errorf("%w: %s", err, l.ledger)
+	if create {
+		return withHint(err, "create_ledger is false: mount the volume it is on, or set create_ledger: true for the first run")
+	}
+	return withHint(err, "runner run makes it; --ledger PATH names another one")
+}

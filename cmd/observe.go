@@ -1,0 +1,46 @@
+package cmd
+
+import (
+	"time"
+
+	"runner/ledger"
+	"runner/runner"
+)
+
+// observe tells what happens during a run: recoveries always, each record
+// with -v.
+func (a *app) observe(ev runner.Event) {
+	switch {
+	case ev.Recovery != nil:
+		a.sayRecovery(*ev.Recovery)
+	case ev.Planned != nil:
+		a.p.log.Info("planned", "task", ev.Planned.TaskName, "date", ev.Planned.ExecuteDate, "zone", ev.Planned.TimeZone,
+			"records", ev.Planned.Planned, "new", ev.Planned.New, "done", ev.Planned.AlreadyDone)
+	case ev.Settled != nil:
+		s := ev.Settled
+		args := []any{"task", s.Entry.TaskName, "biz_id", s.Entry.BizID, "attempts", s.Entry.Attempts, "ms", s.EndedAt.Sub(s.StartedAt).Milliseconds()}
+		if s.Error != "" {
+			args = append(args, "error", oneLine(s.Error))
+		}
+		if s.Entry.Status == ledger.Pending {
+			args = append(args, "next", s.Entry.NotBefore.Local().Format(time.RFC3339))
+		}
+		a.p.log.Info(s.Entry.Status.String(), args...)
+	}
+}
+
+func (a *app) sayRecovery(r runner.Recovery) {
+	if len(r.Settled) > 0 || len(r.Runs) > 0 {
+		var c ledger.Counts
+		for _, s := range r.Settled {
+			c[s.Entry.Status]++
+		}
+		a.p.note("recovered from %s that died: %s", plural(int64(len(r.Runs)), "run"), countWords(newCounts(c)))
+	}
+	for _, s := range r.Survivors {
+		a.p.log.Info(survivorText(s, a.now()))
+	}
+	for _, err := range r.Closed {
+		a.p.warn("a run file can't be opened: "+err.Error(), "its run counts as alive; run as the user that owns the ledger")
+	}
+}

@@ -1,0 +1,98 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+
+	"runner/ledger"
+	"runner/runner"
+)
+
+// previewJobs says what runJobs would do, and changes nothing.
+func (a *app) previewJobs(ctx context.Context, where located, jobs []job, o jobOptions) error {
+	led, err := a.openReader(ctx, where)
+	switch {
+	case errors.Is(err, ledger.ErrNoLedger):
+		led = nil
+	case err != nil:
+		return err
+	default:
+		defer led.Close() //nolint:errcheck // it was only read
+	}
+	return a.previewOn(ctx, where, led, jobs, o)
+}
+
+func (a *app) previewOn(ctx context.Context, where located, led *ledger.Ledger, jobs []job, o jobOptions) error {
+	var sums []summaryJSON
+	rows := func(yield func(preview, error) bool) {
+		for _, j := range jobs {
+			s, err := runner.Preview(ctx, runner.Options{
+				Ledger: led, Task: j.task, Date: j.date, Zone: where.zoneName, Source: j.source, Survey: j.survey, Records: j.records,
+			}, func(biz string, v ledger.Judged, isNew bool) bool {
+				return yield(newPreview(j, biz, v, isNew), nil)
+			})
+			if err != nil {
+				yield(preview{}, err)
+				return
+			}
+			sums = append(sums, newSummary(s, nil))
+		}
+	}
+	if a.p.form == formJSONL { // a line a record, instead of the summary
+		return list(a.p, previewColumns, rows)
+	}
+	if a.p.form == formTable && a.flags.verbose {
+		if err := list(a.p, previewColumns, rows); err != nil {
+			return err
+		}
+	} else if err := eachRow(rows, func(preview) error { return nil }); err != nil {
+		return err
+	}
+	return a.printSummaries(sums, o.several, true)
+}
+
+// preview is what a run would do with one record.
+type preview struct {
+	TaskName    string `json:"task_name"`
+	BizID       string `json:"biz_id"`
+	ExecuteDate string `json:"execute_date"`
+	Status      string `json:"status"`
+	Would       string `json:"would"` // run, check, compensate, skip, wait, hold
+	Reason      string `json:"reason"`
+	NotBefore   stamp  `json:"not_before"`
+}
+
+func newPreview(j job, biz string, v ledger.Judged, isNew bool) preview {
+	p := preview{TaskName: j.task.Name, BizID: biz, ExecuteDate: j.date, Status: v.Entry.Status.String()}
+	switch v.Do {
+	case ledger.StartAct:
+		p.Would, p.Reason = "run", "not done yet"
+		if isNew {
+			p.Status, p.Reason = "new", "not in the ledger yet"
+		} else if v.Entry.Status == ledger.InDoubt {
+			p.Reason = "in doubt, and safe to repeat"
+		}
+	case ledger.StartCheck:
+		p.Would, p.Reason = "check", "its effect may be there"
+	case ledger.StartCompensate:
+		p.Would, p.Reason = "compensate", "half its effect is there"
+	case ledger.Wait:
+		p.Would, p.Reason, p.NotBefore = "wait", "its next attempt is not due", stamp{v.Until}
+	case ledger.Hold:
+		p.Would, p.Reason = "hold", "in doubt: a person must decide"
+	case ledger.Busy:
+		p.Would, p.Reason = "wait", "run "+v.Entry.RunID+" holds it"
+	default:
+		p.Would, p.Reason = "skip", "it is "+v.Entry.Status.String()
+	}
+	return p
+}
+
+var previewColumns = []column[preview]{
+	{name: "TASK", cell: func(p preview) string { return p.TaskName }},
+	{name: "BIZ_ID", cell: func(p preview) string { return p.BizID }},
+	{name: "DATE", cell: func(p preview) string { return p.ExecuteDate }},
+	{name: "STATUS", cell: func(p preview) string { return p.Status }},
+	{name: "WOULD", cell: func(p preview) string { return p.Would }},
+	{name: "REASON", cell: func(p preview) string { return p.Reason }},
+}

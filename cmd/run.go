@@ -1,0 +1,198 @@
+package cmd
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"runner/runner"
+	"runner/tasks"
+)
+
+func newRunCmd(a *app) *cobra.Command {
+	var o runOptions
+	c := &cobra.Command{
+		Use:   "run TASK",
+		Short: "Do what is not done yet",
+		Long: `Do, for each record of the task's input, what is not done yet on the execute
+date. What is done is skipped, what was cut off goes on. What failed for good
+stays failed: runner rerun tries it again.
+
+Nothing is executed before the whole input has been read and found valid. When
+all goes well and nobody looks (stderr is no terminal), nothing is printed.
+
+EXIT STATUS
+  0 complete, 1 some records failed, 2 usage, configuration or input is wrong
+  and nothing was executed, 3 records in doubt need a person, 4 halted, 5 busy
+  or waiting, 7 the ledger can't be used, 129, 130, 143 interrupted.`,
+		Example: `  runner run grant-coupon --date yesterday
+  runner run grant-coupon --from late-users.csv -j 4 -o json`,
+		Args: exactly("TASK"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.reporting(args[0], c, func() error { return runRun(c.Context(), a, c, o, args[0]) })
+		},
+	}
+	o.addFlags(c)
+	return c
+}
+
+// runOptions are the flags of run; exec has them too.
+type runOptions struct {
+	date, from, format string
+	bizIDs             []string
+	jobs, retries      int
+	limit              int64
+	timeout            time.Duration
+	dryRun, allowEmpty bool
+	maxDates           int
+}
+
+func (o *runOptions) addFlags(c *cobra.Command) {
+	f := c.Flags()
+	f.SortFlags = false
+	f.StringVar(&o.date, "date", "today", "execute `DATE`: today, yesterday, -3d, 2026-11-28, 2026-11 or A..B")
+	f.IntVar(&o.maxDates, "max-dates", maxDates, "refuse ranges of more than `N` dates")
+	f.StringVar(&o.from, "from", "", "read the records from this `FILE`; - is stdin")
+	f.StringVar(&o.format, "format", "", "`FORMAT` of it: lines or csv (default: by its ending)")
+	f.StringArrayVar(&o.bizIDs, "biz-id", nil, "only the record with this `ID` (repeatable)")
+	f.IntVarP(&o.jobs, "jobs", "j", 0, "records at a time (default: the task's, else the number of CPUs)")
+	f.Int64Var(&o.limit, "limit", 0, "start at most `N` records; 0: all")
+	f.DurationVar(&o.timeout, "timeout", 0, "end an attempt after this `TIME`; 0: never")
+	f.IntVar(&o.retries, "retries", 0, "try a failed record `N` times more in one go")
+	f.BoolVar(&o.dryRun, "dry-run", false, "only say what would be done (each record: -v or -o jsonl)")
+	f.BoolVar(&o.allowEmpty, "allow-empty", false, "an input without records is right")
+}
+
+func (o *runOptions) check(c *cobra.Command) error {
+	f := c.Flags()
+	switch {
+	case f.Changed("jobs") && o.jobs < 1:
+		return usagef("--jobs %d: at least 1 is needed", o.jobs)
+	case o.limit < 0:
+		return usagef("--limit %d is negative", o.limit)
+	case o.retries < 0:
+		return usagef("--retries %d is negative", o.retries)
+	case o.timeout < 0:
+		return usagef("--timeout %s is negative", o.timeout)
+	case f.Changed("from") && o.from == "":
+		return usagef("--from is empty")
+	case o.format != "" && o.format != tasks.FormatLines && o.format != tasks.FormatCSV:
+		return withHint(usagef("--format %q is not known", o.format), "use lines or csv")
+	}
+	return nil
+}
+
+func runRun(ctx context.Context, a *app, c *cobra.Command, o runOptions, name string) error {
+	if err := o.check(c); err != nil {
+		return err
+	}
+	where, err := a.locate(true)
+	if err != nil {
+		return err
+	}
+	t, err := where.config.Task(name)
+	if err != nil {
+		return asUsage(err)
+	}
+	dates, err := parseDates(o.date, a.now(), where.zone, o.maxDates)
+	if err != nil {
+		return err
+	}
+	built, err := t.Build(o.jobs)
+	if err != nil {
+		return asUsage(err)
+	}
+	o.override(c, &built)
+	if err := built.Action.Prepare(); err != nil {
+		return asUsage(err)
+	}
+	var ready []job
+	defer func() { closeSources(ready) }()
+	for _, date := range dates {
+		src, err := o.source(a, t, date)
+		if err != nil {
+			return asUsage(err)
+		}
+		ready = append(ready, job{task: built, date: date, source: src})
+		if err := ready[len(ready)-1].readThrough(); err != nil {
+			return err
+		}
+	}
+	return a.runJobs(ctx, where, ready, o.jobOptions("run", c, len(dates)))
+}
+
+// override takes over what the flags say of the task.
+func (o *runOptions) override(c *cobra.Command, t *runner.Task) {
+	if c.Flags().Changed("timeout") {
+		t.Policy.Timeout = o.timeout
+	}
+	if c.Flags().Changed("retries") {
+		t.Policy.Attempts = o.retries + 1
+	}
+	t.Definition.Policy = t.Policy
+	t.AllowEmpty = t.AllowEmpty || o.allowEmpty
+}
+
+func (o *runOptions) jobOptions(command string, c *cobra.Command, dates int) jobOptions {
+	return jobOptions{
+		command: command, limit: o.limit, dryRun: o.dryRun, several: dates > 1,
+		show: o.bizIDs, asked: c.Flags().Changed("output"),
+	}
+}
+
+// source is where the records of a date come from: --from, the task's own
+// records, or --biz-id in a task without records; otherwise --biz-id picks.
+func (o *runOptions) source(a *app, t *tasks.Task, date string) (runner.Source, error) {
+	var src runner.Source
+	var err error
+	switch {
+	case o.from != "":
+		src, err = t.SourceFrom(tasks.SourceOptions{Path: o.from, Format: o.format, Stdin: a.stdin})
+	case len(o.bizIDs) > 0 && !t.HasRecords:
+		return tasks.OpenSource(tasks.SourceOptions{IDs: o.bizIDs})
+	default:
+		src, err = t.Source(date, a.stdin)
+	}
+	if err != nil || len(o.bizIDs) == 0 {
+		return src, err
+	}
+	return &picked{Source: src, ids: o.bizIDs}, nil
+}
+
+// readThrough reads the whole input of a job before anything is done.
+func (j *job) readThrough() (err error) {
+	j.survey, err = runner.ReadThrough(j.source, j.task.AllowEmpty)
+	return err
+}
+
+func closeSources(jobs []job) {
+	for _, j := range jobs {
+		_ = j.source.Close() // it was only read
+	}
+}
+
+// reporting runs fn and, where JSON is wanted, turns an error into a summary
+// too: a script that reads stdout learns what happened in any case.
+func (a *app) reporting(task string, c *cobra.Command, fn func() error) error {
+	err := fn()
+	if err == nil || isReported(err) || a.p.form != formJSON && a.p.form != formJSONL {
+		return err
+	}
+	s := runner.Summary{TaskName: task, Result: runner.Invalid, Error: err.Error()}
+	if f := c.Flags().Lookup("date"); f != nil {
+		if where, lerr := a.locate(false); lerr == nil {
+			s.TimeZone = where.zoneName
+			if d, derr := parseDate(f.Value.String(), a.now(), where.zone); derr == nil {
+				s.ExecuteDate = d
+			}
+		}
+	}
+	if codeOfError(err) == exitLedger {
+		s.Result = runner.LedgerError
+	}
+	if perr := writeJSON(a.p.out, newSummary(s, nil), "\n"); perr != nil {
+		return perr
+	}
+	return err
+}
