@@ -50,7 +50,7 @@ func (a *app) runJobs(ctx context.Context, where located, jobs []job, o jobOptio
 	if err != nil {
 		return err
 	}
-	defer led.Close() //nolint:errcheck // every transaction is durable already
+	defer led.Close() // every transaction is durable already
 	return a.runOn(ctx, where, led, store.RunsDir(), jobs, o)
 }
 
@@ -78,7 +78,7 @@ func (a *app) runOn(ctx context.Context, where located, led *ledger.Ledger, runs
 			if err != nil {
 				a.p.fail(err)
 			}
-			a.explain(s, j.task.Policy)
+			a.explain(s)
 		})
 		if stop.Asked() || err != nil {
 			break // the dates after it are left for the next time

@@ -57,7 +57,7 @@ func (a *app) choose(ctx context.Context, where located, led *ledger.Ledger, sel
 		return p, err
 	}
 	for _, e := range entries {
-		_, err := ledger.Rerun(e, ledger.Decision{Generation: sel.Generation}, p.def.Policy, a.now())
+		_, err := ledger.Rerun(e, ledger.Decision{Generation: sel.Generation}, p.def.Policy)
 		var r *ledger.RefusedError
 		switch {
 		case errors.As(err, &r) && r.Asks:

@@ -99,7 +99,7 @@ func runExec(ctx context.Context, a *app, c *cobra.Command, o execOptions, name 
 	if err != nil {
 		return asUsage(err)
 	}
-	defer src.Close() //nolint:errcheck // it was only read
+	defer src.Close() // it was only read
 	first := job{task: built, source: src}
 	if err := first.readThrough(); err != nil {
 		return err

@@ -79,7 +79,7 @@ func runLs(ctx context.Context, a *app, c *cobra.Command, o lsOptions) error {
 	if err != nil {
 		return causeOf(ctx, err)
 	}
-	defer led.Close() //nolint:errcheck // it was only read
+	defer led.Close() // it was only read
 	pages := &lsPages{store: led.Store(), query: q, namespace: where.namespace()}
 	if err := list(a.p, recordColumns(where.zone), pages.rows(ctx)); err != nil {
 		return err

@@ -82,7 +82,7 @@ func runShow(ctx context.Context, a *app, o showOptions, task, bizID string) err
 func (a *app) story(ctx context.Context, where located, k ledger.Key) (e ledger.Entry, story []ledger.Attempt, err error) {
 	led, err := a.openReader(ctx, where)
 	if err == nil {
-		defer led.Close() //nolint:errcheck // it was only read
+		defer led.Close() // it was only read
 		e, story, err = led.Story(ctx, k)
 	}
 	switch {

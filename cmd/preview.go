@@ -17,7 +17,7 @@ func (a *app) previewJobs(ctx context.Context, where located, jobs []job, o jobO
 	case err != nil:
 		return err
 	default:
-		defer led.Close() //nolint:errcheck // it was only read
+		defer led.Close() // it was only read
 	}
 	return a.previewOn(ctx, where, led, jobs, o)
 }

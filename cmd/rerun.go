@@ -85,7 +85,7 @@ func runRerun(ctx context.Context, a *app, c *cobra.Command, o rerunOptions, nam
 	if err != nil || led == nil {
 		return err
 	}
-	defer led.Close() //nolint:errcheck // every transaction is durable already
+	defer led.Close() // every transaction is durable already
 	if len(names) == 0 {
 		if names, err = tasksOn(ctx, led, date); err != nil {
 			return err

@@ -167,7 +167,7 @@ func plural(n int64, word string) string {
 
 // explain says on stderr what a run left and what to do about it. With the
 // summary it stays under 40 lines.
-func (a *app) explain(s runner.Summary, policy ledger.Policy) {
+func (a *app) explain(s runner.Summary) {
 	for _, e := range s.Troubled {
 		msg := fmt.Sprintf("%s %s: %s", e.TaskName, e.BizID, strings.ReplaceAll(e.Status.String(), "_", " "))
 		if e.Attempts > 0 {
@@ -188,14 +188,14 @@ func (a *app) explain(s runner.Summary, policy ledger.Policy) {
 	if s.LateEnds > 0 {
 		a.p.problem(plural(s.LateEnds, "outcome")+" came when the record had gone on already", "runner ledger show tells what is known of a record")
 	}
-	for _, l := range a.nextSteps(s, policy) {
+	for _, l := range nextSteps(s) {
 		a.p.problem(l.msg, l.hint)
 	}
 }
 
 type step struct{ msg, hint string }
 
-func (a *app) nextSteps(s runner.Summary, policy ledger.Policy) (steps []step) {
+func nextSteps(s runner.Summary) (steps []step) {
 	where := fmt.Sprintf("%s --date %s", s.TaskName, s.ExecuteDate)
 	switch s.Result {
 	case runner.Halted:

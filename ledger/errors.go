@@ -6,9 +6,9 @@ import (
 )
 
 var (
-	// ErrNotFound: there is no such batch, record or run.
+	// ErrNotFound says that there is no such batch, record or run.
 	ErrNotFound = errors.New("not found")
-	// ErrNoLedger: the ledger doesn't exist, and wasn't to be created.
+	// ErrNoLedger says that the ledger doesn't exist, and wasn't to be created.
 	ErrNoLedger = errors.New("the ledger does not exist")
 )
 

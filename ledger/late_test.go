@@ -11,7 +11,7 @@ func TestACertainOutcomeOfTheNewestAttemptSettlesItsRecord(t *testing.T) {
 	checking := Claim(doubted(DetailUnknown), Check, "r2")
 	absent := doubted(DetailAbsent, func(e *Entry) { e.Status, e.Fence = Pending, 6 })
 	rerun := func(p Policy) Entry {
-		e, err := Rerun(doubted(DetailUnknown), Decision{Insist: true}, p, noon)
+		e, err := Rerun(doubted(DetailUnknown), Decision{Insist: true}, p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +72,7 @@ func TestAnOutcomeThatComesTooLateChangesNothing(t *testing.T) {
 		return e
 	}
 	again := func(e Entry, p Policy) Entry {
-		n, err := Rerun(e, Decision{Insist: true, Generation: 1}, p, noon)
+		n, err := Rerun(e, Decision{Insist: true, Generation: 1}, p)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -92,105 +92,6 @@ func (l *Ledger) End(ctx context.Context, r *Run) error {
 	return l.store.Update(ctx, func(tx Tx) error { return tx.PutRun(r) })
 }
 
-// Planned is what Plan found for one input.
-type Planned struct {
-	ID      int64 // 0 in a preview of what is new
-	Status  Status
-	New     bool
-	Changed bool // the ledger holds, or held, another payload
-}
-
-// Plan enters the inputs that a batch doesn't hold yet. Where all are known
-// and unchanged it only reads.
-func (l *Ledger) Plan(ctx context.Context, batch int64, in []Input) ([]Planned, error) {
-	planned, todo, err := l.preview(ctx, batch, in)
-	if err != nil || !todo {
-		return planned, err
-	}
-	err = l.store.Update(ctx, func(tx Tx) error {
-		planned, err = enter(tx, batch, in)
-		return err
-	})
-	return planned, err
-}
-
-// Preview says what Plan would find, and changes nothing.
-func (l *Ledger) Preview(ctx context.Context, batch int64, in []Input) ([]Planned, error) {
-	planned, _, err := l.preview(ctx, batch, in)
-	return planned, err
-}
-
-func (l *Ledger) preview(ctx context.Context, batch int64, in []Input) (planned []Planned, todo bool, err error) {
-	err = l.store.View(ctx, func(r Reader) error {
-		known, err := r.Find(batch, in)
-		if err != nil {
-			return err
-		}
-		planned = make([]Planned, len(known))
-		for i, k := range known {
-			planned[i] = Planned{ID: k.ID, Status: k.Status, New: k.ID == 0, Changed: k.ID != 0 && !k.SamePayload}
-			todo = todo || planned[i].New || planned[i].Changed
-		}
-		return nil
-	})
-	return planned, todo, err
-}
-
-func enter(tx Tx, batch int64, in []Input) ([]Planned, error) {
-	before, err := tx.Find(batch, in)
-	if err != nil {
-		return nil, err
-	}
-	var fresh []Input
-	for i, k := range before {
-		if k.ID == 0 {
-			fresh = append(fresh, in[i])
-		}
-	}
-	after := before
-	if len(fresh) > 0 {
-		if _, err = tx.Insert(batch, fresh); err != nil {
-			return nil, err
-		}
-		if after, err = tx.Find(batch, in); err != nil {
-			return nil, err
-		}
-	}
-	planned := make([]Planned, len(in))
-	changed := map[int64][]byte{}
-	for i, k := range after {
-		planned[i] = Planned{ID: k.ID, Status: k.Status, New: before[i].ID == 0, Changed: !k.SamePayload}
-		if !k.SamePayload {
-			changed[k.ID] = in[i].Payload
-		}
-	}
-	return planned, replacePayloads(tx, changed)
-}
-
-func replacePayloads(tx Tx, changed map[int64][]byte) error {
-	if len(changed) == 0 {
-		return nil
-	}
-	ids := make([]int64, 0, len(changed))
-	for id := range changed {
-		ids = append(ids, id)
-	}
-	entries, err := tx.Get(ids)
-	if err != nil {
-		return err
-	}
-	var changes []Change
-	for _, e := range entries {
-		if TakesPayload(e) {
-			n := e
-			n.Payload = changed[e.ID]
-			changes = append(changes, Change{e, n})
-		}
-	}
-	_, err = tx.Swap(changes)
-	return err
-}
-
 // Work is what a run brings to the ledger, and what it wants from it.
 type Work struct {
 	RunID   string
@@ -265,23 +166,12 @@ func (l *Ledger) settle(tx Tx, reports []Report, p Policy, now time.Time) ([]Set
 			out[i] = Settled{r, Entry{}, Stale}
 			continue
 		}
-		after, fate := Settle(before, r, p, now, l.Rand())
-		if fate == TooLate {
-			stored, err := tx.Attempts(r.RecordID)
-			if err != nil {
-				return nil, err
-			}
-			if told(stored, r.Fence) {
-				fate = Stale
-			}
+		after, fate, err := l.settleOne(tx, before, r, p, now)
+		if err != nil {
+			return nil, err
 		}
 		if line, ok := storyLine(before, after, r, fate); ok {
 			lines = append(lines, line)
-		}
-		if fate == Moved && r.Outcome == NotStarted && unresolved(after) {
-			if after, err = l.settleKept(tx, after, p, now); err != nil {
-				return nil, err
-			}
 		}
 		if fate == Moved {
 			changes = append(changes, Change{before, after})
@@ -289,10 +179,40 @@ func (l *Ledger) settle(tx Tx, reports []Report, p Policy, now time.Time) ([]Set
 		}
 		out[i] = Settled{r, after, fate}
 	}
-	if _, err := tx.Swap(changes); err != nil {
+	if err := swapAll(tx, changes); err != nil {
 		return nil, err
 	}
 	return out, tx.AddAttempts(lines)
+}
+
+// settleOne is Settle with what the story of the record knows besides.
+func (l *Ledger) settleOne(tx Tx, before Entry, r Report, p Policy, now time.Time) (after Entry, fate Fate, err error) {
+	after, fate = Settle(before, r, p, now, l.Rand())
+	switch {
+	case fate == TooLate:
+		stored, err := tx.Attempts(r.RecordID)
+		if err != nil {
+			return after, fate, err
+		}
+		if told(stored, r.Fence) {
+			fate = Stale
+		}
+	case fate == Moved && r.Outcome == NotStarted && unresolved(after):
+		after, err = l.settleKept(tx, after, p, now)
+	}
+	return after, fate, err
+}
+
+// errChangedMeanwhile undoes a transaction that read what is no longer true.
+var errChangedMeanwhile = errors.New("a record was changed by another hand during the transaction")
+
+// swapAll swaps all or nothing.
+func swapAll(tx Tx, changes []Change) error {
+	stale, err := tx.Swap(changes)
+	if err == nil && len(stale) > 0 {
+		err = errChangedMeanwhile
+	}
+	return err
 }
 
 // settleKept settles a record that is where it was, because a newer claim of it

@@ -14,7 +14,7 @@ type Decision struct {
 // Rerun makes a record runnable again, with its attempts unused and the same
 // idempotency key; a done one gets a new generation and with it a new key. It
 // fails with *RefusedError.
-func Rerun(e Entry, d Decision, p Policy, now time.Time) (Entry, error) {
+func Rerun(e Entry, d Decision, p Policy) (Entry, error) {
 	n := e
 	switch e.Status {
 	case Running:

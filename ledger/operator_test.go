@@ -46,7 +46,7 @@ func TestRerunFollowsTheStatusTable(t *testing.T) {
 		{"skipped while in doubt, checked", skippedInDoubt, no, checked, false, false, false, 1, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := Rerun(c.e, c.d, c.p, noon)
+			got, err := Rerun(c.e, c.d, c.p)
 			if c.refused {
 				var r *RefusedError
 				if !errors.As(err, &r) || r.Asks != c.asks || r.Busy != c.busy || r.Status != c.e.Status || got.Status != c.e.Status || got.Fence != c.e.Fence {
@@ -72,7 +72,7 @@ func TestRerunFollowsTheStatusTable(t *testing.T) {
 
 func TestRerunOfAPendingRecordOnlyEndsItsWait(t *testing.T) {
 	e := record(func(e *Entry) { e.Attempts, e.Fence, e.NotBefore, e.Delay = 2, 5, noon.Add(time.Hour), time.Hour })
-	got, err := Rerun(e, Decision{}, plain, noon)
+	got, err := Rerun(e, Decision{}, plain)
 	if err != nil || got.Fence != 5 || got.Attempts != 2 || Judge(got, plain, noon, false).Do != StartAct {
 		t.Errorf("%+v, %v", got, err)
 	}

@@ -8,24 +8,19 @@ import (
 // Outcome is how an attempt ended, as far as anyone can know.
 type Outcome uint8
 
+// The outcomes of an attempt of the action, then the answers of a check. Their
+// names are stored: they only grow.
 const (
-	// NotStarted: claimed, and certainly never started. Not counted.
-	NotStarted Outcome = iota
-	// Succeeded: the action, or the compensation, did what it does.
-	Succeeded
-	// FailedAttempt: it failed, and may be tried again.
-	FailedAttempt
-	// FailedForGood: it failed, and trying again won't help.
-	FailedForGood
-	// AskedLater: it asked to be tried later. Not counted.
-	AskedLater
-	// Unknown: it started, and may or may not have taken effect.
-	Unknown
-	// Applied, Absent, Partial and Unclear are the answers of a check.
-	Applied
-	Absent
-	Partial
-	Unclear
+	NotStarted    Outcome = iota // claimed, and certainly never started; not counted
+	Succeeded                    // the action, or the compensation, did what it does
+	FailedAttempt                // it failed, and may be tried again
+	FailedForGood                // it failed, and trying again won't help
+	AskedLater                   // it asked to be tried later; not counted
+	Unknown                      // it started, and may or may not have taken effect
+	Applied                      // a check found the effect
+	Absent                       // a check found no effect
+	Partial                      // a check found half an effect
+	Unclear                      // a check couldn't tell
 	outcomeCount
 )
 

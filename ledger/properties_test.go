@@ -144,7 +144,7 @@ func (w *world) send(t *rapid.T) {
 
 func (w *world) rerun(t *rapid.T) {
 	d := Decision{Insist: rapid.Bool().Draw(t, "insist"), Generation: rapid.IntRange(1, 3).Draw(t, "generation")}
-	n, err := Rerun(w.e, d, w.p, w.now)
+	n, err := Rerun(w.e, d, w.p)
 	switch {
 	case err != nil && !cmp.Equal(w.e, n):
 		t.Fatalf("refused, and changed: %s", cmp.Diff(w.e, n))

@@ -170,7 +170,7 @@ func (l *Ledger) Rerun(ctx context.Context, ids []int64, d Decision, p Policy) (
 			var changes []Change
 			var lines []Attempt
 			for _, e := range entries {
-				n, err := Rerun(e, d, p, now)
+				n, err := Rerun(e, d, p)
 				if err != nil {
 					no = append(no, err)
 					continue
@@ -178,7 +178,7 @@ func (l *Ledger) Rerun(ctx context.Context, ids []int64, d Decision, p Policy) (
 				changes = append(changes, Change{e, n})
 				lines = append(lines, decided(e, n, d, now)...)
 			}
-			if _, err := tx.Swap(changes); err != nil {
+			if err := swapAll(tx, changes); err != nil {
 				return err
 			}
 			return tx.AddAttempts(lines)

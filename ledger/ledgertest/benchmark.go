@@ -69,7 +69,7 @@ func planNew(b *testing.B, s ledger.Store) {
 }
 
 // settleAll takes the records of a batch to done.
-func settleAll(b *testing.B, s ledger.Store, batch ledger.Batch) {
+func settleAll(b *testing.B, s ledger.Store) {
 	for {
 		more := false
 		must(b, s.Update(context.Background(), func(tx ledger.Tx) error {
@@ -97,7 +97,7 @@ func findKnown(b *testing.B, s ledger.Store) {
 	for n := 0; n < total; n += planChunk {
 		part := numbered(n)
 		plan(b, s, batch, part)
-		settleAll(b, s, batch)
+		settleAll(b, s)
 		in = append(in, part...)
 	}
 	n, found := 0, 0

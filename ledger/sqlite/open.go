@@ -65,9 +65,9 @@ func canonical(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	real, err := filepath.EvalSymlinks(p)
+	resolved, err := filepath.EvalSymlinks(p)
 	if err == nil {
-		return real, nil
+		return resolved, nil
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return "", unreadable(p, err)
@@ -85,15 +85,15 @@ func canonical(path string) (string, error) {
 
 // canonicalDir resolves as much of a folder's name as exists.
 func canonicalDir(dir string) (string, error) {
-	real, err := filepath.EvalSymlinks(dir)
+	resolved, err := filepath.EvalSymlinks(dir)
 	switch parent := filepath.Dir(dir); {
 	case err == nil:
-		return real, nil
+		return resolved, nil
 	case !errors.Is(err, fs.ErrNotExist) || parent == dir:
 		return "", unreadable(dir, err)
 	default:
-		real, err = canonicalDir(parent)
-		return filepath.Join(real, filepath.Base(dir)), err
+		resolved, err = canonicalDir(parent)
+		return filepath.Join(resolved, filepath.Base(dir)), err
 	}
 }
 

@@ -1,0 +1,101 @@
+package ledger
+
+import "context"
+
+// Planned is what Plan found for one input.
+type Planned struct {
+	ID      int64 // 0 in a preview of what is new
+	Status  Status
+	New     bool
+	Changed bool // the ledger holds, or held, another payload
+}
+
+// Plan enters the inputs that a batch doesn't hold yet. Where all are known
+// and unchanged it only reads.
+func (l *Ledger) Plan(ctx context.Context, batch int64, in []Input) ([]Planned, error) {
+	planned, todo, err := l.preview(ctx, batch, in)
+	if err != nil || !todo {
+		return planned, err
+	}
+	err = l.store.Update(ctx, func(tx Tx) error {
+		planned, err = enter(tx, batch, in)
+		return err
+	})
+	return planned, err
+}
+
+// Preview says what Plan would find, and changes nothing.
+func (l *Ledger) Preview(ctx context.Context, batch int64, in []Input) ([]Planned, error) {
+	planned, _, err := l.preview(ctx, batch, in)
+	return planned, err
+}
+
+func (l *Ledger) preview(ctx context.Context, batch int64, in []Input) (planned []Planned, todo bool, err error) {
+	err = l.store.View(ctx, func(r Reader) error {
+		known, err := r.Find(batch, in)
+		if err != nil {
+			return err
+		}
+		planned = make([]Planned, len(known))
+		for i, k := range known {
+			planned[i] = Planned{ID: k.ID, Status: k.Status, New: k.ID == 0, Changed: k.ID != 0 && !k.SamePayload}
+			todo = todo || planned[i].New || planned[i].Changed
+		}
+		return nil
+	})
+	return planned, todo, err
+}
+
+func enter(tx Tx, batch int64, in []Input) ([]Planned, error) {
+	before, err := tx.Find(batch, in)
+	if err != nil {
+		return nil, err
+	}
+	var fresh []Input
+	for i, k := range before {
+		if k.ID == 0 {
+			fresh = append(fresh, in[i])
+		}
+	}
+	after := before
+	if len(fresh) > 0 {
+		if _, err = tx.Insert(batch, fresh); err != nil {
+			return nil, err
+		}
+		if after, err = tx.Find(batch, in); err != nil {
+			return nil, err
+		}
+	}
+	planned := make([]Planned, len(in))
+	changed := map[int64][]byte{}
+	for i, k := range after {
+		planned[i] = Planned{ID: k.ID, Status: k.Status, New: before[i].ID == 0, Changed: !k.SamePayload}
+		if !k.SamePayload {
+			changed[k.ID] = in[i].Payload
+		}
+	}
+	return planned, replacePayloads(tx, changed)
+}
+
+func replacePayloads(tx Tx, changed map[int64][]byte) error {
+	if len(changed) == 0 {
+		return nil
+	}
+	ids := make([]int64, 0, len(changed))
+	for id := range changed {
+		ids = append(ids, id)
+	}
+	entries, err := tx.Get(ids)
+	if err != nil {
+		return err
+	}
+	var changes []Change
+	for _, e := range entries {
+		if TakesPayload(e) {
+			n := e
+			n.Payload = changed[e.ID]
+			changes = append(changes, Change{e, n})
+		}
+	}
+	return swapAll(tx, changes)
+}

@@ -1,0 +1,10 @@
+// Package decode turns YAML text into plain Go structs with yaml tags. It
+// reports every mistake with its place instead of the first one, and remembers
+// where each value stood, so that what is wrong with a value can be said with
+// its place as well.
+//
+// To add a key: add a field with a yaml tag. Values are strings, bools, ints,
+// structs, slices, Maps, and types with UnmarshalText. Package yaml's own
+// decoder isn't used because it drops null items of lists, gives no columns
+// to values, and takes yes and 012 for what they look like.
+package decode

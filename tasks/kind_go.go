@@ -1,0 +1,100 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+	"strings"
+
+	"runner/ledger"
+	"runner/runner"
+	"runner/tasks/internal/decode"
+	"runner/tasks/internal/output"
+)
+
+// goKind calls a Go function of this program.
+var goKind = kind{
+	name:   "go",
+	value:  func(f *taskFile) any { return &f.Go },
+	check:  checkGo,
+	stored: storedGo,
+}
+
+type goSpec struct {
+	Function string `json:"function"`
+}
+
+func checkGo(c *checker, f *taskFile) spec {
+	if _, err := functionOf(f.Go); err != nil {
+		c.doc.Report(err.Error(), "", &f.Go)
+	}
+	for key, ptr := range map[string]any{
+		"env": &f.Env, "dir": &f.Dir, "stdin": &f.Stdin, "exit_codes": &f.ExitCodes, "keep_output": &f.KeepOutput,
+	} {
+		if c.doc.Has(ptr) {
+			c.doc.Report(fmt.Sprintf("%q is for commands, not for a Go function", key), "", ptr)
+		}
+	}
+	return goSpec{Function: f.Go}
+}
+
+func storedGo(text json.RawMessage) (spec, error) {
+	var s goSpec
+	if err := json.Unmarshal(text, &s); err != nil {
+		return nil, err
+	}
+	_, err := functionOf(s.Function)
+	return s, err
+}
+
+func functionOf(name string) (Function, error) {
+	var names []string
+	for _, f := range functions {
+		if f.name == name {
+			return f.call, nil
+		}
+		names = append(names, f.name)
+	}
+	err := fmt.Errorf("there is no Go function %q; there are %s", name, strings.Join(names, ", "))
+	if near := decode.Nearest(name, names); near != "" {
+		err = fmt.Errorf("there is no Go function %q, did you mean %q?", name, near)
+	}
+	return nil, err
+}
+
+func (s goSpec) masked(*output.Masker) (any, bool) { return s, false }
+
+func (s goSpec) action(sur surroundings) runner.Action {
+	return &goAction{name: s.Function, mask: sur.mask}
+}
+
+// goAction calls a Go function. What it says is masked like the output of a
+// command.
+type goAction struct {
+	name string
+	call Function
+	mask *output.Masker
+}
+
+func (a *goAction) Prepare() (err error) {
+	a.call, err = functionOf(a.name)
+	return err
+}
+
+func (a *goAction) Act(ctx context.Context, at runner.Attempt) (r runner.Result) {
+	defer func() {
+		if v := recover(); v != nil {
+			r = runner.Result{Outcome: ledger.FailedAttempt, Error: fmt.Sprintf("panic: %v", v), Output: string(debug.Stack())}
+		}
+		r.Error = output.Valid(a.mask.String(r.Error))
+		r.Output = output.Valid(a.mask.String(r.Output))
+		r.Result = output.Cut(output.Valid(a.mask.String(r.Result)), runner.MaxResult)
+	}()
+	if a.call == nil {
+		if err := a.Prepare(); err != nil {
+			return runner.Result{Outcome: ledger.NotStarted, Error: err.Error(), Halt: true}
+		}
+	}
+	return a.call(ctx, at)
+}

@@ -1,0 +1,97 @@
+package tasks
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// runKind runs a program, without a shell.
+var runKind = kind{
+	name:   "run",
+	value:  func(f *taskFile) any { return &f.Run },
+	check:  checkRun,
+	stored: storedCommand,
+}
+
+func checkRun(c *checker, f *taskFile) spec {
+	s := c.command(f)
+	s.Argv, s.Beside = f.Run, true
+	if len(f.Run) == 0 {
+		c.doc.Report(`"run" is an empty list`, "", &f.Run)
+		return s
+	}
+	switch program := &f.Run[0]; {
+	case *program == "":
+		c.doc.Report("the name of the program is empty", "", program)
+	case strings.Contains(*program, "{{"):
+		c.doc.Report(fmt.Sprintf("the program can't be a template: %q", *program), "it is looked up once, before anything runs", program)
+	}
+	for i := range f.Run[1:] {
+		item := &f.Run[1+i]
+		if _, err := parseTemplate(*item); err != nil {
+			c.doc.Report(err.Error(), "", item)
+		}
+	}
+	return s
+}
+
+func storedCommand(text json.RawMessage) (spec, error) {
+	s := &commandSpec{}
+	if err := json.Unmarshal(text, s); err != nil {
+		return nil, err
+	}
+	if len(s.Argv) == 0 && s.Script == "" {
+		return nil, fmt.Errorf("it has no command")
+	}
+	return s, nil
+}
+
+// command takes what run and shell have in common.
+func (c *checker) command(f *taskFile) *commandSpec {
+	s := &commandSpec{
+		Base: c.dir, Dir: c.dir, Stdin: f.Stdin, KeepOutput: f.KeepOutput,
+		Noop: f.ExitCodes.Noop, Permanent: f.ExitCodes.Permanent,
+	}
+	if c.doc.Has(&f.Dir) {
+		s.Dir = absolute(c.dir, f.Dir)
+		switch {
+		case f.Dir == "":
+			c.doc.Report(`"dir" is empty`, "", &f.Dir)
+		case strings.Contains(f.Dir, "{{"):
+			c.doc.Report(`"dir" can't hold a template`, "it is the same for all records", &f.Dir)
+		}
+	}
+	c.oneOf("stdin", &f.Stdin, stdinJSON)
+	c.oneOf("keep_output", &f.KeepOutput, keepFailed, keepAll, keepNone)
+	c.exitCodes(&f.ExitCodes)
+	return s
+}
+
+func (c *checker) oneOf(key string, p *string, allowed ...string) {
+	if !c.doc.Has(p) {
+		return
+	}
+	for _, a := range allowed {
+		if *p == a {
+			return
+		}
+	}
+	c.doc.Report(fmt.Sprintf("%q can be %s, not %q", key, strings.Join(allowed, ", "), *p), "", p)
+}
+
+func (c *checker) exitCodes(f *exitCodesFile) {
+	said := map[int]bool{}
+	for _, list := range [][]int{f.Noop, f.Permanent} {
+		for i := range list {
+			code := &list[i]
+			switch {
+			case *code < 1 || *code > 255:
+				c.doc.Report(fmt.Sprintf("exit code %d can't be chosen: 0 is success, the others are 1 to 255", *code), "", code)
+			case said[*code]:
+				c.doc.Report(fmt.Sprintf("exit code %d is listed twice", *code), "", code)
+			}
+			said[*code] = true
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package tasks
+
+import (
+	"encoding/json"
+
+	"runner/runner"
+	"runner/tasks/internal/output"
+)
+
+// kinds lists what a task can do for a record. To add a kind: a field in
+// taskFile, a file kind_*.go, and a line here.
+var kinds = []kind{runKind, shellKind, goKind}
+
+// kind is one way to do something for a record.
+type kind struct {
+	name string // its key in runner.yaml, and in stored definitions
+	// value gives the field of the task that holds it.
+	value func(f *taskFile) any
+	// check reports what is wrong with the task, and gives its spec.
+	check func(c *checker, f *taskFile) spec
+	// stored is the inverse of spec.masked, as JSON.
+	stored func(text json.RawMessage) (spec, error)
+}
+
+// spec says what an action does. It is plain data.
+type spec interface {
+	// action makes the action; nothing is looked up before its Prepare.
+	action(s surroundings) runner.Action
+	// masked gives what may be stored, and whether a secret was taken out.
+	masked(m *output.Masker) (stored any, incomplete bool)
+}
+
+// surroundings is what an action needs besides its spec and isn't stored.
+type surroundings struct {
+	env  []variablePair
+	mask *output.Masker
+}
+
+func kindNames() []string {
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = k.name
+	}
+	return names
+}
+
+func kindOf(name string) *kind {
+	for i := range kinds {
+		if kinds[i].name == name {
+			return &kinds[i]
+		}
+	}
+	return nil
+}

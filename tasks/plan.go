@@ -1,0 +1,90 @@
+package tasks
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"runtime"
+
+	"runner/ledger"
+	"runner/runner"
+	"runner/tasks/internal/output"
+)
+
+// maxJobs is far below the 10,000 threads at which Go gives up: each running
+// command holds one.
+const maxJobs = 4096
+
+// variablePair is an environment variable that a task sets.
+type variablePair struct{ name, value string }
+
+// plan is what a task is built from, wherever its words come from.
+type plan struct {
+	name       string
+	namespace  string
+	timeZone   string
+	policy     ledger.Policy
+	jobs       int
+	allowEmpty bool
+	kind       string
+	spec       spec
+	env        []variablePair
+	secrets    []string // names
+}
+
+func (p *plan) build(jobs int) (runner.Task, error) {
+	if jobs == 0 {
+		jobs = p.jobs
+	}
+	if jobs == 0 {
+		jobs = min(runtime.GOMAXPROCS(0), maxJobs) // heeds the limits of containers
+	}
+	if jobs < 1 || jobs > maxJobs {
+		return runner.Task{}, fmt.Errorf("jobs must be 1 to %d, not %d", maxJobs, jobs)
+	}
+	mask := p.masker()
+	def, err := p.definition(mask)
+	if err != nil {
+		return runner.Task{}, err
+	}
+	return p.task(jobs, mask, def), nil
+}
+
+func (p *plan) task(jobs int, mask *output.Masker, def runner.Definition) runner.Task {
+	return runner.Task{
+		Name: p.name, Namespace: p.namespace, Policy: p.policy, Jobs: jobs, AllowEmpty: p.allowEmpty,
+		Action:     p.spec.action(surroundings{env: p.env, mask: mask}),
+		Definition: def,
+	}
+}
+
+// masker knows the values of the task's secrets. One that isn't set has none.
+func (p *plan) masker() *output.Masker {
+	var values []string
+	for _, name := range p.secrets {
+		value := os.Getenv(name)
+		for _, v := range p.env {
+			if v.name == name {
+				value = v.value
+			}
+		}
+		values = append(values, value)
+	}
+	return output.NewMasker(values)
+}
+
+func (p *plan) definition(mask *output.Masker) (runner.Definition, error) {
+	stored, incomplete := p.spec.masked(mask)
+	action, err := json.Marshal(stored)
+	if err != nil {
+		return runner.Definition{}, fmt.Errorf("task %s: %w", p.name, err)
+	}
+	d := runner.Definition{
+		Kind: p.kind, Action: action, Policy: p.policy, Namespace: p.namespace,
+		TimeZone: p.timeZone, Secrets: p.secrets, Incomplete: incomplete,
+	}
+	for _, v := range p.env {
+		d.Env = append(d.Env, v.name)
+	}
+	return d, nil
+}
