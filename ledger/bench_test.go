@@ -59,6 +59,11 @@ func (b *bench) begin(id string, plan bool) ledger.Run {
 	return r
 }
 
+// as is a run by another name on the same batch.
+func (b *bench) as(id string) ledger.Run {
+	return ledger.Run{ID: id, TaskName: task, ExecuteDate: date, StartedAt: b.now}
+}
+
 func inputs(ids ...string) []ledger.Input {
 	in := make([]ledger.Input, len(ids))
 	for i, id := range ids {
@@ -70,7 +75,7 @@ func inputs(ids ...string) []ledger.Input {
 // plan enters records, and gives their numbers.
 func (b *bench) plan(ids ...string) []int64 {
 	b.t.Helper()
-	planned, err := b.Plan(context.Background(), b.run.BatchID, inputs(ids...))
+	planned, err := b.Plan(context.Background(), b.run.BatchID, inputs(ids...), false)
 	b.must(err)
 	numbers := make([]int64, len(planned))
 	for i, p := range planned {
@@ -89,7 +94,7 @@ func (b *bench) work(w ledger.Work) ledger.Worked {
 // claim claims all of the records for a run.
 func (b *bench) claim(run string, p ledger.Policy, ids ...int64) []ledger.Entry {
 	b.t.Helper()
-	out := b.work(ledger.Work{RunID: run, Policy: p, Candidates: ids, Max: len(ids)})
+	out := b.work(ledger.Work{Run: b.as(run), Policy: p, Candidates: ids, Max: len(ids)})
 	if len(out.Claimed) != len(ids) {
 		b.t.Fatalf("claimed %d of %d: %+v", len(out.Claimed), len(ids), out.Left)
 	}
@@ -106,7 +111,7 @@ func end(e ledger.Entry, o ledger.Outcome, fns ...func(*ledger.Report)) ledger.R
 
 func (b *bench) settle(p ledger.Policy, r ...ledger.Report) []ledger.Settled {
 	b.t.Helper()
-	return b.work(ledger.Work{RunID: "r1", Policy: p, Reports: r}).Settled
+	return b.work(ledger.Work{Run: b.as("r1"), Policy: p, Reports: r}).Settled
 }
 
 // ended claims a record and settles it at once.

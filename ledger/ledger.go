@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -45,6 +46,7 @@ func (l *Ledger) Begin(ctx context.Context, r *Run, plan bool) error {
 			}
 			b.OpenPlanRun = strings.TrimSpace(b.OpenPlanRun + " " + r.ID)
 		}
+		b.HaltedAt, b.HaltReason = time.Time{}, "" // somebody has looked
 		if err := tx.PutBatch(&b); err != nil {
 			return err
 		}
@@ -87,16 +89,27 @@ func livePlans(r Reader, list, without string) (string, error) {
 	return strings.Join(live, " "), nil
 }
 
-// End notes how a run ended.
+// End notes how a run ended. A run that still holds a claim can't end: its
+// records would be running for ever.
 func (l *Ledger) End(ctx context.Context, r *Run) error {
-	return l.store.Update(ctx, func(tx Tx) error { return tx.PutRun(r) })
+	return l.store.Update(ctx, func(tx Tx) error {
+		held, err := tx.List(Query{TaskName: r.TaskName, ExecuteDate: r.ExecuteDate, RunID: r.ID, Statuses: []Status{Running}, Limit: 1})
+		if err == nil && len(held) > 0 {
+			err = fmt.Errorf("run %s still holds %s", r.ID, held[0].Key)
+		}
+		if err != nil {
+			return err
+		}
+		return tx.PutRun(r)
+	})
 }
 
 // Work is what a run brings to the ledger, and what it wants from it.
 type Work struct {
-	RunID   string
+	Run     Run
 	Policy  Policy
 	Reports []Report
+	Halt    string // why nothing more of the batch may be started; empty: it may
 	// Candidates are numbers of records to claim in this order, at most Max
 	// of them. Alone claims, of those that must be started while nothing else
 	// runs, the first; otherwise these are left.
@@ -112,6 +125,7 @@ type Worked struct {
 	Settled []Settled // one for each report
 	Claimed []Entry
 	Left    []Judged // candidates that can't be claimed now
+	Batch   Batch    // as it is now, but for its counts
 	Rest    []int64  // candidates not looked at
 }
 
@@ -139,9 +153,39 @@ func (l *Ledger) Work(ctx context.Context, w Work) (Worked, error) {
 		if out.Settled, err = l.settle(tx, w.Reports, w.Policy, now); err != nil {
 			return err
 		}
+		if err := flow(tx, w, now, &out); err != nil {
+			return err
+		}
+		if Halted(out.Batch, w.Run.StartedAt) || !Pause(out.Batch, w.Policy, now).IsZero() {
+			out.Rest = w.Candidates
+			return nil
+		}
 		return l.claim(tx, w, now, &out)
 	})
 	return out, err
+}
+
+// flow reads the flow control of the batch, and writes what has come to it.
+func flow(tx Tx, w Work, now time.Time, out *Worked) (err error) {
+	if out.Batch, err = tx.Batch(w.Run.TaskName, w.Run.ExecuteDate); err != nil {
+		return err
+	}
+	changed := false
+	for _, s := range out.Settled {
+		if s.Outcome == AskedLater && s.Fate == Moved {
+			var paused bool
+			out.Batch, paused = pauseFor(out.Batch, s.Entry)
+			changed = changed || paused
+		}
+	}
+	if w.Halt != "" && !Halted(out.Batch, w.Run.StartedAt) {
+		out.Batch.HaltedAt, out.Batch.HaltReason = now, w.Halt
+		changed = true
+	}
+	if !changed {
+		return nil
+	}
+	return tx.PutBatch(&out.Batch)
 }
 
 // settle writes reports by the rules, in their order.
@@ -268,7 +312,7 @@ func (l *Ledger) claim(tx Tx, w Work, now time.Time, out *Worked) error {
 			out.Left = append(out.Left, Judged{e, v, v.Do.Starts()})
 			continue
 		}
-		changes = append(changes, Change{e, Claim(e, v.Do.Phase(), w.RunID)})
+		changes = append(changes, Change{e, Claim(e, v.Do.Phase(), w.Run.ID)})
 	}
 	stale, err := tx.Swap(changes)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -17,7 +18,7 @@ func TestAPlanOfWhatIsKnownWritesNothing(t *testing.T) {
 	b.ended("r1", plain, ids[0], ledger.Succeeded)
 	b.ended("r1", plain, ids[1], ledger.FailedForGood)
 	before := b.bytes()
-	got, err := b.Plan(t.Context(), b.run.BatchID, inputs("a", "b", "c", "a"))
+	got, err := b.Plan(t.Context(), b.run.BatchID, inputs("a", "b", "c", "a"), false)
 	b.must(err)
 	want := []ledger.Planned{{ID: ids[0], Status: ledger.Done}, {ID: ids[1], Status: ledger.Failed}, {ID: ids[2]}, {ID: ids[0], Status: ledger.Done}}
 	if d := cmp.Diff(want, got); d != "" {
@@ -37,9 +38,12 @@ func TestAChangedPayloadIsTakenOnlyBeforeTheFirstStart(t *testing.T) {
 		"given back":  func(id int64) { b.ended("r1", plain, id, ledger.NotStarted) },
 		"running":     func(id int64) { b.claim("r1", plain, id) },
 		"failed once": func(id int64) { b.ended("r1", plain, id, ledger.FailedAttempt) },
-		"later":       func(id int64) { b.ended("r1", plain, id, ledger.AskedLater) },
-		"in doubt":    func(id int64) { b.ended("r1", plain, id, ledger.Unknown) },
-		"done":        func(id int64) { b.ended("r1", plain, id, ledger.Succeeded) },
+		"later": func(id int64) {
+			b.ended("r1", plain, id, ledger.AskedLater)
+			b.now = b.now.Add(time.Minute) // the others are not to wait for it
+		},
+		"in doubt": func(id int64) { b.ended("r1", plain, id, ledger.Unknown) },
+		"done":     func(id int64) { b.ended("r1", plain, id, ledger.Succeeded) },
 		"rerun": func(id int64) {
 			b.ended("r1", plain, id, ledger.FailedForGood)
 			refused, err := b.Rerun(t.Context(), []int64{id}, ledger.Decision{}, plain)
@@ -52,7 +56,9 @@ func TestAChangedPayloadIsTakenOnlyBeforeTheFirstStart(t *testing.T) {
 		start(id)
 		was := b.get(id)
 		changed := []ledger.Input{{BizID: name, Payload: []byte(`{"id":"changed"}`)}}
-		for _, plan := range []func(context.Context, int64, []ledger.Input) ([]ledger.Planned, error){b.Preview, b.Plan} {
+		for _, plan := range []func(context.Context, int64, []ledger.Input) ([]ledger.Planned, error){b.Preview, func(ctx context.Context, batch int64, in []ledger.Input) ([]ledger.Planned, error) {
+			return b.Plan(ctx, batch, in, false)
+		}} {
 			got, err := plan(t.Context(), b.run.BatchID, changed)
 			b.must(err)
 			if len(got) != 1 || got[0].ID != id || !got[0].Changed || got[0].New {
@@ -106,7 +112,7 @@ func TestSettlingAndClaimingIsOneTransaction(t *testing.T) {
 	b := newBench(t)
 	ids := b.plan("a", "b", "c")
 	first := b.claim("r1", plain, ids[0])[0]
-	out := b.work(ledger.Work{RunID: "r1", Policy: plain, Reports: []ledger.Report{end(first, ledger.FailedForGood)}, Candidates: ids, Max: 1})
+	out := b.work(ledger.Work{Run: b.as("r1"), Policy: plain, Reports: []ledger.Report{end(first, ledger.FailedForGood)}, Candidates: ids, Max: 1})
 	if len(out.Settled) != 1 || out.Settled[0].Entry.Status != ledger.Failed || out.Settled[0].Fate != ledger.Moved {
 		t.Errorf("settled %+v", out.Settled)
 	}
@@ -127,11 +133,11 @@ func TestSettlingAndClaimingIsOneTransaction(t *testing.T) {
 func TestOneRecordIsClaimedByOneRun(t *testing.T) {
 	b := newBench(t)
 	id := b.plan("a")[0]
-	first := b.work(ledger.Work{RunID: "r1", Policy: plain, Candidates: []int64{id, id}, Max: 2})
+	first := b.work(ledger.Work{Run: b.as("r1"), Policy: plain, Candidates: []int64{id, id}, Max: 2})
 	if len(first.Claimed) != 1 || len(first.Left) != 1 || first.Left[0].Do != ledger.Busy {
 		t.Errorf("the same record twice: %+v", first)
 	}
-	second := b.work(ledger.Work{RunID: "r2", Policy: plain, Candidates: []int64{id, 999}, Max: 2})
+	second := b.work(ledger.Work{Run: b.as("r2"), Policy: plain, Candidates: []int64{id, 999}, Max: 2})
 	if len(second.Claimed) != 0 || len(second.Left) != 1 || second.Left[0].Do != ledger.Busy || second.Left[0].Entry.RunID != "r1" {
 		t.Errorf("claimed by another run: %+v", second)
 	}
@@ -160,7 +166,7 @@ func TestASuspectIsClaimedAlone(t *testing.T) {
 	b := newBench(t)
 	ids := b.plan("a", "b")
 	b.ended("r1", ledger.Policy{Attempts: 3, Idempotent: true}, ids[0], ledger.Unknown, func(r *ledger.Report) { r.CutOff = true })
-	w := ledger.Work{RunID: "r2", Policy: ledger.Policy{Attempts: 3, Idempotent: true}, Candidates: ids, Max: 2}
+	w := ledger.Work{Run: b.as("r2"), Policy: ledger.Policy{Attempts: 3, Idempotent: true}, Candidates: ids, Max: 2}
 	out := b.work(w)
 	if len(out.Claimed) != 1 || out.Claimed[0].ID != ids[1] || len(out.Left) != 1 || !out.Left[0].Alone {
 		t.Errorf("among others: %+v", out)

@@ -72,7 +72,7 @@ func Mark(e Entry, as Status, d Decision, now time.Time) (Entry, error) {
 
 // TakesPayload tells whether a known record takes the changed payload of its
 // input: only before its first start, for what was started once must go on
-// with what it started with.
-func TakesPayload(e Entry) bool {
-	return e.Status == Pending && e.Attempts == 0 && e.ActFence == 0 && e.StartedAt.IsZero()
+// with what it started with, unless an operator insists.
+func TakesPayload(e Entry, insist bool) bool {
+	return e.Status == Pending && (insist || e.Attempts == 0 && e.ActFence == 0 && e.StartedAt.IsZero())
 }

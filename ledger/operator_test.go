@@ -63,7 +63,7 @@ func TestRerunFollowsTheStatusTable(t *testing.T) {
 			if v := Judge(got, c.p, noon, false); c.askFirst && v.Do != StartCheck || !c.askFirst && v.Do != StartAct {
 				t.Errorf("it is judged %d", v.Do)
 			}
-			if TakesPayload(got) {
+			if TakesPayload(got, false) {
 				t.Error("it was started once, and would take another payload")
 			}
 		})
@@ -116,7 +116,7 @@ func TestOnlyARecordThatWasNeverStartedTakesAnotherPayload(t *testing.T) {
 		"in doubt":            {doubted(DetailUnknown), false},
 		"done":                {record(func(e *Entry) { e.Status = Done }), false},
 	} {
-		if got := TakesPayload(c.e); got != c.want {
+		if got := TakesPayload(c.e, false); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -11,14 +11,15 @@ type Planned struct {
 }
 
 // Plan enters the inputs that a batch doesn't hold yet. Where all are known
-// and unchanged it only reads.
-func (l *Ledger) Plan(ctx context.Context, batch int64, in []Input) ([]Planned, error) {
+// and unchanged it only reads. With fresh set, pending records that have been
+// started take a changed payload too.
+func (l *Ledger) Plan(ctx context.Context, batch int64, in []Input, fresh bool) ([]Planned, error) {
 	planned, todo, err := l.preview(ctx, batch, in)
 	if err != nil || !todo {
 		return planned, err
 	}
 	err = l.store.Update(ctx, func(tx Tx) error {
-		planned, err = enter(tx, batch, in)
+		planned, err = enter(tx, batch, in, fresh)
 		return err
 	})
 	return planned, err
@@ -46,20 +47,20 @@ func (l *Ledger) preview(ctx context.Context, batch int64, in []Input) (planned 
 	return planned, todo, err
 }
 
-func enter(tx Tx, batch int64, in []Input) ([]Planned, error) {
+func enter(tx Tx, batch int64, in []Input, fresh bool) ([]Planned, error) {
 	before, err := tx.Find(batch, in)
 	if err != nil {
 		return nil, err
 	}
-	var fresh []Input
+	var unknown []Input
 	for i, k := range before {
 		if k.ID == 0 {
-			fresh = append(fresh, in[i])
+			unknown = append(unknown, in[i])
 		}
 	}
 	after := before
-	if len(fresh) > 0 {
-		if _, err = tx.Insert(batch, fresh); err != nil {
+	if len(unknown) > 0 {
+		if _, err = tx.Insert(batch, unknown); err != nil {
 			return nil, err
 		}
 		if after, err = tx.Find(batch, in); err != nil {
@@ -74,10 +75,10 @@ func enter(tx Tx, batch int64, in []Input) ([]Planned, error) {
 			changed[k.ID] = in[i].Payload
 		}
 	}
-	return planned, replacePayloads(tx, changed)
+	return planned, replacePayloads(tx, changed, fresh)
 }
 
-func replacePayloads(tx Tx, changed map[int64][]byte) error {
+func replacePayloads(tx Tx, changed map[int64][]byte, fresh bool) error {
 	if len(changed) == 0 {
 		return nil
 	}
@@ -91,7 +92,7 @@ func replacePayloads(tx Tx, changed map[int64][]byte) error {
 	}
 	var changes []Change
 	for _, e := range entries {
-		if TakesPayload(e) {
+		if TakesPayload(e, fresh) {
 			n := e
 			n.Payload = changed[e.ID]
 			changes = append(changes, Change{e, n})

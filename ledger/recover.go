@@ -46,16 +46,18 @@ func (l *Ledger) Replay(ctx context.Context, reports []Report, p Policy) ([]Sett
 	return all, nil
 }
 
-// Bury notes that a dead run is over. It must hold no claim any more.
+// Bury notes that a dead run is over.
 func (l *Ledger) Bury(ctx context.Context, run Run) error {
-	return l.store.Update(ctx, func(tx Tx) error {
-		now, err := tx.Runs(RunQuery{ID: run.ID})
-		if err != nil || len(now) == 0 || !now[0].EndedAt.IsZero() {
-			return err
-		}
-		now[0].EndedAt, now[0].Result = l.Now(), "died"
-		return tx.PutRun(&now[0])
+	var now []Run
+	err := l.store.View(ctx, func(r Reader) (err error) {
+		now, err = r.Runs(RunQuery{ID: run.ID})
+		return err
 	})
+	if err != nil || len(now) == 0 || !now[0].EndedAt.IsZero() {
+		return err
+	}
+	now[0].EndedAt, now[0].Result = l.Now(), "died"
+	return l.End(ctx, &now[0])
 }
 
 // OpenRuns lists the runs that have not ended, as far as the ledger knows.

@@ -219,6 +219,9 @@ func settleAct(e Entry, r Report, p Policy, now time.Time, rnd float64) Entry {
 	return e
 }
 
+// minLater keeps a record that asks for no time at all from asking at once.
+const minLater = time.Second
+
 func askedLater(e Entry, r Report, p Policy, now time.Time, rnd float64) Entry {
 	if e.LaterSince.IsZero() {
 		e.LaterSince = now
@@ -228,6 +231,7 @@ func askedLater(e Entry, r Report, p Policy, now time.Time, rnd float64) Entry {
 		return e
 	}
 	e.Status, e.Detail = Pending, DetailLater
-	e.wait(now, r.RetryAfter+time.Duration(rnd*float64(r.RetryAfter)/10)) // a lower bound, jittered
+	later := max(r.RetryAfter, minLater)
+	e.wait(now, later+time.Duration(rnd*float64(later)/10)) // a lower bound, jittered
 	return e
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Selection is the records of one batch that an operator picks.
@@ -13,6 +14,7 @@ type Selection struct {
 	ExecuteDate string
 	Statuses    []Status
 	BizIDs      []string // empty: all with these statuses
+	ErrorLike   string   // part of the error, as it is written; empty: any error, or none
 	Limit       int      // 0: no limit
 	// Generation is that of the done records to pick; 0 is 1. Records that are
 	// pending in the next one are picked with them: their rerun was cut off.
@@ -40,13 +42,23 @@ const selectChunk = 1000
 // fails with *UnknownIDsError before the first call of fn, and with
 // ErrNotFound if biz_ids are named and there is no such batch.
 func (l *Ledger) Select(ctx context.Context, s Selection, fn func([]Entry) error) error {
+	var ids []int64
 	if len(s.BizIDs) > 0 {
-		return l.selectIDs(ctx, s, fn)
+		var err error
+		if ids, err = l.numbersOf(ctx, s); err != nil {
+			return err
+		}
 	}
 	left := s.Limit
 	for after := int64(0); ; {
 		var page []Entry
 		err := l.store.View(ctx, func(r Reader) (err error) {
+			if len(s.BizIDs) > 0 {
+				n := min(len(ids), selectChunk)
+				page, err = r.Get(ids[:n])
+				ids = ids[n:]
+				return err
+			}
 			page, err = r.List(Query{
 				TaskName: s.TaskName, ExecuteDate: s.ExecuteDate, Statuses: s.stored(),
 				After: after, Ascending: true, Limit: selectChunk,
@@ -62,19 +74,19 @@ func (l *Ledger) Select(ctx context.Context, s Selection, fn func([]Entry) error
 			page = page[:min(len(page), left)]
 			left -= len(page)
 		}
-		if err := fn(page); err != nil {
-			return err
+		if len(page) > 0 {
+			err = fn(page)
 		}
-		if s.Limit > 0 && left == 0 {
-			return nil
+		if err != nil || s.Limit > 0 && left == 0 {
+			return err
 		}
 	}
 }
 
-func (l *Ledger) selectIDs(ctx context.Context, s Selection, fn func([]Entry) error) error {
-	var ids []int64
+// numbersOf gives the numbers of the records named, each once and in order.
+func (l *Ledger) numbersOf(ctx context.Context, s Selection) (ids []int64, err error) {
 	var unknown []string
-	err := l.store.View(ctx, func(r Reader) error {
+	err = l.store.View(ctx, func(r Reader) error {
 		b, err := r.Batch(s.TaskName, s.ExecuteDate)
 		if err != nil {
 			return err
@@ -99,33 +111,13 @@ func (l *Ledger) selectIDs(ctx context.Context, s Selection, fn func([]Entry) er
 		return nil
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(unknown) > 0 {
-		return &UnknownIDsError{s, unknown}
+		return nil, &UnknownIDsError{s, unknown}
 	}
 	slices.Sort(ids)
-	ids = slices.Compact(ids)
-	left := s.Limit
-	for chunk := range slices.Chunk(ids, selectChunk) {
-		var page []Entry
-		err := l.store.View(ctx, func(r Reader) (err error) {
-			page, err = r.Get(chunk)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		page = s.pick(page)
-		if s.Limit > 0 {
-			page = page[:min(len(page), left)]
-			left -= len(page)
-		}
-		if err := fn(page); err != nil {
-			return err
-		}
-	}
-	return nil
+	return slices.Compact(ids), nil
 }
 
 // stored is the statuses to look for: with done also pending, for those whose
@@ -140,6 +132,9 @@ func (s Selection) stored() []Status {
 func (s Selection) pick(page []Entry) []Entry {
 	generation := max(s.Generation, 1)
 	return slices.DeleteFunc(page, func(e Entry) bool {
+		if s.ErrorLike != "" && !strings.Contains(e.Error, s.ErrorLike) {
+			return true
+		}
 		if e.Status == Running { // named by its biz_id: the rules refuse it
 			return len(s.BizIDs) == 0 && !slices.Contains(s.Statuses, Running)
 		}
@@ -158,10 +153,16 @@ func (s Selection) pick(page []Entry) []Entry {
 // Rerun makes records runnable again: those that the rules allow, by number.
 // It returns what was refused because the record has gone on meanwhile.
 func (l *Ledger) Rerun(ctx context.Context, ids []int64, d Decision, p Policy) (refused []error, err error) {
+	return l.decide(ctx, ids, d, func(e Entry, _ time.Time) (Entry, error) { return Rerun(e, d, p) })
+}
+
+// decide applies a decision to records, by number, and adds it to their
+// stories. A record that the rule refuses is left as it is.
+func (l *Ledger) decide(ctx context.Context, ids []int64, d Decision, rule func(Entry, time.Time) (Entry, error)) (refused []error, err error) {
 	for chunk := range slices.Chunk(ids, recoverChunk) {
 		var no []error
 		err := l.store.Update(ctx, func(tx Tx) error {
-			no = nil
+			no = nil // the store may call this again after a failed try
 			entries, err := tx.Get(chunk)
 			if err != nil {
 				return err
@@ -170,7 +171,7 @@ func (l *Ledger) Rerun(ctx context.Context, ids []int64, d Decision, p Policy) (
 			var changes []Change
 			var lines []Attempt
 			for _, e := range entries {
-				n, err := Rerun(e, d, p)
+				n, err := rule(e, now)
 				if err != nil {
 					no = append(no, err)
 					continue

@@ -81,14 +81,17 @@ type Query struct {
 	Before      int64     // record numbers below this: the cursor
 	After       int64     // record numbers above this
 	Ascending   bool      // oldest first
+	Waiting     bool      // with a NotBefore, soonest first whatever the numbers
 	Limit       int       // 0: no limit
 }
 
 // RunQuery selects runs. Zero values select all.
 type RunQuery struct {
 	ID          string
+	IDPart      string // its id starts or ends with this
 	TaskName    string
 	ExecuteDate string
-	OpenOnly    bool // not ended
+	OpenOnly    bool  // not ended
+	Before      int64 // Run.No below this: the cursor
 	Limit       int
 }

@@ -17,10 +17,14 @@ func (e *engine) over() bool {
 	if e.stopping() || e.backlog.left.IsEmpty() {
 		return true
 	}
-	if e.Limit > 0 && e.claims >= e.Limit {
+	now := e.now()
+	if e.limited && len(e.backlog.due) == 0 {
 		return true
 	}
-	now := e.now()
+	if e.paused.Sub(now) > e.maxWait() {
+		e.waitingLeft = true
+		return true
+	}
 	if e.backlog.untouched(now) || len(e.backlog.alone) > 0 {
 		return false
 	}
@@ -29,7 +33,7 @@ func (e *engine) over() bool {
 	if e.idleSince.IsZero() {
 		e.idleSince = now
 	}
-	tooLong := waits && e.backlog.due[0].at.Sub(now) > MaxWait
+	tooLong := waits && e.backlog.due[0].at.Sub(now) > e.maxWait()
 	gone := held && now.Sub(e.idleSince) >= e.patience()
 	if waits && !tooLong || held && !gone {
 		return false
@@ -38,20 +42,39 @@ func (e *engine) over() bool {
 	return true
 }
 
+func (e *engine) maxWait() time.Duration {
+	if e.Task.MaxWait > 0 {
+		return e.Task.MaxWait
+	}
+	return MaxWait
+}
+
 // patience is how long to wait for records that others hold: as long as one
-// attempt can take, and no longer than asked for where only survivors of dead
-// runs hold them.
+// attempt can take, but not at all where only survivors of dead runs hold
+// them. Who runs it may say otherwise.
 func (e *engine) patience() time.Duration {
+	if e.Wait != nil {
+		return *e.Wait
+	}
 	it := e.backlog.busy.Iterator()
 	for it.HasNext() {
-		if _, ok := e.survivors[int64(it.Next())]; !ok {
-			if t := e.Task.Policy.Timeout; t > 0 {
-				return t + KillAfter
-			}
-			return time.Hour
+		if _, ok := e.survivors[int64(it.Next())]; !ok && e.closed == nil {
+			return e.longest()
 		}
 	}
-	return e.Wait
+	return 0
+}
+
+// longest is how long one claim of another run can take.
+func (e *engine) longest() time.Duration {
+	p := e.Task.Policy
+	switch {
+	case p.Timeout == 0:
+		return time.Hour
+	case p.Check:
+		return max(p.Timeout, p.CheckTimeout, p.CompensateTimeout) + KillAfter
+	}
+	return p.Timeout + KillAfter
 }
 
 // await sleeps until something has ended, something is due, it is time to
@@ -62,7 +85,7 @@ func (e *engine) await(ctx context.Context) error {
 		drain = e.Stop.drain
 	}
 	var alarm <-chan time.Time
-	if at := e.nextLook(); !at.IsZero() && !e.stopping() {
+	if at := e.nextLook(); !at.IsZero() && e.room() > 0 { // else an end comes first
 		t := time.NewTimer(max(at.Sub(e.now()), time.Millisecond))
 		defer t.Stop()
 		alarm = t.C
@@ -86,6 +109,26 @@ func (e *engine) nextLook() time.Time {
 	}
 	if !e.backlog.busy.IsEmpty() && (at.IsZero() || e.backlog.pollAt.Before(at)) {
 		at = e.backlog.pollAt
+	}
+	if e.paused.After(e.now()) {
+		return e.paused
+	}
+	return e.nextToken(at)
+}
+
+// nextToken is when the rate allows the next start, if that is what the next
+// look has to wait for.
+func (e *engine) nextToken(at time.Time) time.Time {
+	if e.rate == nil || !e.backlog.untouched(e.now()) {
+		return at
+	}
+	missing := 1 - e.rate.TokensAt(e.now())
+	if missing <= 0 {
+		return at
+	}
+	next := e.now().Add(time.Duration(missing / float64(e.rate.Limit()) * float64(time.Second)))
+	if at.IsZero() || next.Before(at) {
+		return next
 	}
 	return at
 }

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"container/heap"
+	"slices"
 	"time"
 
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
@@ -85,6 +86,15 @@ func (b *backlog) held(id int64, now time.Time) {
 		b.pollAt = now.Add(b.poll)
 	}
 	b.busy.Add(uint64(id))
+}
+
+// keepOnly forgets, for this run, all records but some.
+func (b *backlog) keepOnly(some *roaring64.Bitmap) {
+	b.fresh = roaring64.New().Iterator()
+	b.again, b.alone = nil, nil
+	b.busy.Clear()
+	b.due = slices.DeleteFunc(b.due, func(d dueRecord) bool { return !some.Contains(uint64(d.id)) })
+	heap.Init(&b.due)
 }
 
 func (b *backlog) suspect(id int64) {

@@ -5,6 +5,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/RoaringBitmap/roaring/v2/roaring64"
+	"golang.org/x/time/rate"
+
 	"runner/ledger"
 )
 
@@ -24,8 +27,18 @@ type engine struct {
 	settled      ledger.Counts // records of the scope that this run knows to be settled
 	failedBefore []int64
 	survivors    map[int64]Survivor
-	asked        map[int64]bool // records whose check this run has asked
-	closed       error          // a run file that may not be opened
+	asked        *roaring64.Bitmap // records whose check this run has asked
+	begun        *roaring64.Bitmap // with a limit: records that this run has claimed
+	recoverer    recoverer
+	toldClosed   bool          // that was observed
+	closed       error         // a run file that may not be opened
+	others       []ledger.Run  // that were alive at the last recovery
+	paused       time.Time     // until then nothing is started
+	breathing    time.Time     // until then the system can't start anything
+	limited      bool          // the limit is reached: only what has begun goes on
+	rate         *rate.Limiter // nil: no limit
+	attempts     int64         // that have ended in this run
+	bad          int64         // of them failed or in doubt
 
 	work      chan ledger.Entry // claims, to the workers
 	ended     chan ended        // what became of them, from the workers
@@ -33,15 +46,17 @@ type engine struct {
 	unsettled map[int64]ledger.Entry // claims by record: not yet settled in the ledger
 	reports   []ledger.Report        // ended, and not yet settled
 	solo      bool                   // what runs must run alone
-	claims    int64                  // started, or to be
 	inHand    int                    // claims that are with the workers
 	pace      pace
 	window    int // how many records to look at for a claim, at least
 
-	failure     error // the ledger or the run file can't be written any more
+	failure     error // the ledger can't be written any more
+	noJournal   error // the run file can't be: what ends goes to the ledger alone
 	cantStart   int   // starts that failed, in a row
 	halting     bool
+	haltNews    string // why it halts, until the ledger knows
 	drained     bool
+	cutShort    bool      // told to stop while planning
 	idleSince   time.Time // since when nothing of this run's own is left to do
 	busyLeft    bool
 	waitingLeft bool
@@ -63,13 +78,14 @@ func (e *engine) now() time.Time {
 
 // stopping tells whether nothing more is to be started.
 func (e *engine) stopping() bool {
-	return e.failure != nil || e.halting || e.Stop.Asked()
+	return e.failure != nil || e.noJournal != nil || e.halting || e.Stop.Asked()
 }
 
 // errorWord is the result of a run that couldn't go on.
 func errorWord(err error) ResultWord {
 	var place *PlaceError
-	if errors.As(err, &place) {
+	var def *DefinitionError
+	if errors.As(err, &place) || errors.As(err, &def) {
 		return Invalid
 	}
 	return LedgerError
@@ -100,7 +116,12 @@ func (p *pace) add(n int, now time.Time) {
 	}
 }
 
-// ahead is how many claims beyond the running ones keep workers busy.
-func (p *pace) ahead() int {
-	return min(int(p.rate*aheadTime.Seconds()), aheadMax)
+// ahead is how many claims beyond the running ones keep workers busy. When
+// nothing has ended for a while, the records have become slower.
+func (p *pace) ahead(now time.Time) int {
+	rate := p.rate
+	if d := now.Sub(p.since); d > 2*aheadTime {
+		rate = min(rate, float64(p.ended+1)/d.Seconds())
+	}
+	return min(int(rate*aheadTime.Seconds()), aheadMax)
 }

@@ -107,7 +107,7 @@ func (b *bench) try(o Options) (Summary, error) {
 	b.t.Helper()
 	if o.Source != nil {
 		var err error
-		if o.Survey, err = ReadThrough(o.Source, false); err != nil {
+		if o.Survey, err = ReadThrough(o.Source, Shard{}, false); err != nil {
 			b.t.Fatal(err)
 		}
 	}

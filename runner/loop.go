@@ -26,9 +26,9 @@ func (e *engine) loop(ctx context.Context) error {
 			continue
 		}
 		w := e.wanted()
-		if len(e.reports) == 0 && len(w.Candidates) == 0 {
+		if len(e.reports) == 0 && len(w.Candidates) == 0 && w.Halt == "" {
 			if e.over() {
-				return nil
+				return e.noJournal
 			}
 			if err := e.await(ctx); err != nil {
 				return err
@@ -60,27 +60,45 @@ func (e *engine) gather() {
 func (e *engine) receive(x ended) {
 	e.inHand--
 	e.reports = append(e.reports, x.Report)
+	e.judgeAttempt(x.Report)
+	if x.failure != nil {
+		e.noJournal = x.failure
+	}
 	switch {
-	case x.failure != nil:
-		e.fail(x.failure)
 	case x.halt:
 		e.halt(x.Error)
 	case x.Outcome == ledger.NotStarted && x.RetryAfter > 0:
-		if e.cantStart++; e.cantStart >= maxCantStart {
-			e.halt(x.Error)
-		}
+		e.cantBeStarted(x.Report)
 	case x.Outcome != ledger.NotStarted:
 		e.cantStart = 0
-		e.sum.Executed++
+		if x.Phase == ledger.Act {
+			e.sum.Executed++
+		}
 	}
 }
 
-// maxCantStart is how many attempts in a row may fail to start.
+// maxCantStart is how often in a row attempts may fail to start.
 const maxCantStart = 10
+
+// breath is how long the run waits after a failed start; it doubles.
+var breath = 100 * time.Millisecond
+
+// cantBeStarted lets the system take breath when it can't start processes.
+// Workers that fail at the same moment fail for the same reason, once.
+func (e *engine) cantBeStarted(r ledger.Report) {
+	if r.StartedAt.Before(e.paused) {
+		return
+	}
+	if e.cantStart++; e.cantStart >= maxCantStart {
+		e.halt(r.Error)
+	}
+	e.breathing = e.now().Add(min(breath<<(e.cantStart-1), 50*breath))
+	e.paused = e.breathing
+}
 
 func (e *engine) halt(why string) {
 	if !e.halting {
-		e.halting, e.sum.HaltReason = true, why
+		e.halting, e.sum.HaltReason, e.haltNews = true, why, why
 	}
 }
 
@@ -112,25 +130,18 @@ func notStarted(en ledger.Entry) ledger.Report {
 
 // wanted is what to settle and what to claim now.
 func (e *engine) wanted() ledger.Work {
-	w := ledger.Work{RunID: e.sum.RunID, Policy: e.Task.Policy, Reports: e.reports, Asked: func(id int64) bool { return e.asked[id] }}
-	if e.stopping() || e.solo && e.running() > 0 {
-		return w
+	w := ledger.Work{
+		Run: e.row, Policy: e.Task.Policy, Reports: e.reports, Halt: e.haltNews,
+		Asked: e.hasAsked,
 	}
-	free := e.jobs - e.running()
-	if e.Task.Policy.ClaimAhead() {
-		ahead := e.pace.ahead()
-		if free <= 0 && e.running()-e.jobs > ahead/2 {
-			return w // enough is in the queue
-		}
-		free += ahead
-	}
-	if e.Limit > 0 {
-		free = int(min(int64(free), e.Limit-e.claims))
-	}
-	if free <= 0 {
-		return w
-	}
+	free := e.room()
 	now := e.now()
+	if e.rate != nil {
+		free = min(free, int(e.rate.TokensAt(now)))
+	}
+	if free <= 0 || now.Before(e.paused) {
+		return w
+	}
 	w.Max = free
 	w.Candidates = e.backlog.take(max(free, e.window), now)
 	if len(w.Candidates) == 0 && len(e.backlog.alone) > 0 && e.running() == 0 {
@@ -141,18 +152,39 @@ func (e *engine) wanted() ledger.Work {
 	return w
 }
 
+// room is how many claims the workers can take now.
+func (e *engine) room() int {
+	if e.stopping() || e.solo && e.running() > 0 {
+		return 0
+	}
+	free := e.jobs - e.running()
+	if e.Task.Policy.ClaimAhead() {
+		ahead := e.pace.ahead(e.now())
+		if free <= 0 && e.running()-e.jobs > ahead/2 {
+			return 0 // enough is in the queue
+		}
+		free += ahead
+	}
+	if e.Limit > 0 && !e.limited {
+		free = int(min(int64(free), e.Limit-int64(e.begun.GetCardinality())))
+	}
+	return free
+}
+
 // apply takes in what the ledger answered.
 func (e *engine) apply(out ledger.Worked) {
 	now := e.now()
+	e.haltNews = ""
+	e.paused = later(ledger.Pause(out.Batch, e.Task.Policy, now), e.breathing)
+	if ledger.Halted(out.Batch, e.row.StartedAt) {
+		e.halting, e.sum.HaltReason = true, out.Batch.HaltReason
+	}
 	for _, s := range out.Settled {
 		delete(e.unsettled, s.RecordID)
-		if s.Outcome == ledger.NotStarted {
-			e.claims--
-		}
 		if s.Fate == ledger.TooLate {
 			e.sum.LateEnds++
 		}
-		e.sort(ledger.Judged{Entry: s.Entry, Verdict: ledger.Judge(s.Entry, e.Task.Policy, now, e.asked[s.RecordID])}, s.RecordID, now)
+		e.sort(ledger.Judged{Entry: s.Entry, Verdict: ledger.Judge(s.Entry, e.Task.Policy, now, e.hasAsked(s.RecordID))}, s.RecordID, now)
 		if s.Outcome != ledger.NotStarted {
 			e.Observe(Event{Settled: &s})
 		}
@@ -171,7 +203,13 @@ func (e *engine) apply(out ledger.Worked) {
 	for _, en := range out.Claimed {
 		e.hand(en)
 	}
+	if e.Limit > 0 && !e.limited && int64(e.begun.GetCardinality()) >= e.Limit {
+		e.limited = true
+		e.backlog.keepOnly(e.begun)
+	}
 }
+
+func (e *engine) hasAsked(id int64) bool { return e.asked.Contains(uint64(id)) }
 
 // widen looks at more records at once as long as others hold what it finds.
 func (e *engine) widen(busy, left int, now time.Time) {
@@ -185,15 +223,25 @@ func (e *engine) widen(busy, left int, now time.Time) {
 	}
 }
 
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
 // hand gives a claim to the workers.
 func (e *engine) hand(en ledger.Entry) {
 	e.backlog.claimed(en.ID)
 	e.unsettled[en.ID] = en
-	e.claims++
+	e.begun.Add(uint64(en.ID))
 	e.inHand++
+	if e.rate != nil {
+		e.rate.AllowN(e.now(), 1)
+	}
 	e.solo = e.solo || ledger.Alone(en)
 	if en.Phase == ledger.Check {
-		e.asked[en.ID] = true
+		e.asked.Add(uint64(en.ID))
 	}
 	e.idleSince = time.Time{}
 	e.work <- en

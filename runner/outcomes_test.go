@@ -120,6 +120,9 @@ func TestAnActionThatCantBeStartedHaltsTheRun(t *testing.T) {
 		}
 	})
 	t.Run("after ten in a row when the system can't", func(t *testing.T) {
+		old := breath
+		breath = time.Microsecond
+		defer func() { breath = old }()
 		b := newBench(t)
 		s := b.run(b.options(ids(50), quick(), func(context.Context, Attempt) Result {
 			return Result{Outcome: ledger.NotStarted, Error: "fork: resource temporarily unavailable"}

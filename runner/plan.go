@@ -13,6 +13,10 @@ import (
 // milliseconds, so that other runs are not held up.
 const planChunk = 5000
 
+// errStopped ends a plan that was told to stop. Its batch stays marked as being
+// planned, until the next plan takes its place.
+var errStopped = errors.New("told to stop while planning")
+
 // plan puts the whole input into the ledger and gives those of its records
 // that are not settled. A rerun's records are there already.
 func (e *engine) plan(ctx context.Context) (*roaring64.Bitmap, error) {
@@ -26,7 +30,10 @@ func (e *engine) plan(ctx context.Context) (*roaring64.Bitmap, error) {
 	}
 	scope := roaring64.New()
 	err := chunks(e.Source, e.Survey, func(in []ledger.Input) error {
-		planned, err := e.led.Plan(ctx, e.row.BatchID, in)
+		if e.Stop.Asked() {
+			return errStopped
+		}
+		planned, err := e.led.Plan(ctx, e.row.BatchID, in, e.FreshInput)
 		if err != nil {
 			return err
 		}
@@ -46,11 +53,40 @@ func (e *engine) plan(ctx context.Context) (*roaring64.Bitmap, error) {
 	if err := e.led.EndPlan(ctx, e.row); err != nil {
 		return nil, err
 	}
+	if e.IncludeAbsent {
+		return todo, e.includeAbsent(ctx, scope, todo)
+	}
+	if e.Survey.shard.Count > 1 { // what is absent from a shard may be in another
+		return todo, nil
+	}
 	return todo, e.led.Store().View(ctx, func(r ledger.Reader) error {
 		b, err := r.Batch(e.Task.Name, e.Date)
 		e.sum.Absent = b.Counts.Total() - e.sum.Planned
 		return err
 	})
+}
+
+// includeAbsent takes the records of the batch into the scope that the input
+// doesn't hold.
+func (e *engine) includeAbsent(ctx context.Context, scope, todo *roaring64.Bitmap) error {
+	for after := int64(0); ; {
+		var page []ledger.Entry
+		err := e.led.Store().View(ctx, func(r ledger.Reader) (err error) {
+			page, err = r.List(ledger.Query{TaskName: e.Task.Name, ExecuteDate: e.Date, After: after, Ascending: true, Limit: 1000})
+			return err
+		})
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		after = page[len(page)-1].ID
+		for _, en := range page {
+			if e.Survey.shard.has(en.BizID) && scope.CheckedAdd(uint64(en.ID)) {
+				e.sum.Absent++
+				e.sum.Planned++
+				e.note(ledger.Planned{ID: en.ID, Status: en.Status}, todo)
+			}
+		}
+	}
 }
 
 func (e *engine) note(p ledger.Planned, todo *roaring64.Bitmap) {
@@ -83,6 +119,9 @@ func chunks(src Source, s Survey, fn func([]ledger.Input) error) error {
 	for item, err := range src.Records() {
 		if err != nil {
 			return err
+		}
+		if !s.shard.has(item.BizID) {
+			continue
 		}
 		sum = fold(sum, s.seed, item)
 		if in = append(in, ledger.Input{BizID: item.BizID, Payload: item.Payload}); len(in) == planChunk {
@@ -132,7 +171,7 @@ func Preview(ctx context.Context, o Options, each PreviewFunc) (Summary, error) 
 func (e *engine) previewNew(each PreviewFunc) error {
 	return chunks(e.Source, e.Survey, func(in []ledger.Input) error {
 		for _, i := range in {
-			e.previewOne(i, ledger.Entry{}, true, each)
+			e.previewOne(i, ledger.Entry{}, ledger.Entry{}, true, each)
 		}
 		return nil
 	})
@@ -166,7 +205,7 @@ func (e *engine) preview(ctx context.Context, each PreviewFunc) error {
 			if p.Changed {
 				e.sum.Changed++
 			}
-			e.previewOne(in[i], entries[p.ID], p.New, each)
+			e.previewOne(in[i], entries[p.ID], entries[p.ID], p.New, each)
 		}
 		return nil
 	})
@@ -181,7 +220,11 @@ func (e *engine) previewRecords(ctx context.Context, each PreviewFunc) error {
 		return err
 	})
 	for _, en := range entries {
-		e.previewOne(ledger.Input{BizID: en.BizID}, en, false, each)
+		after, rerr := ledger.Rerun(en, ledger.Decision{Insist: true, Generation: en.Generation}, e.Task.Policy)
+		if rerr != nil { // it is running
+			after = en
+		}
+		e.previewOne(ledger.Input{BizID: en.BizID}, en, after, false, each)
 	}
 	return err
 }
@@ -222,8 +265,10 @@ func once(each PreviewFunc) PreviewFunc {
 	}
 }
 
-func (e *engine) previewOne(in ledger.Input, en ledger.Entry, isNew bool, each PreviewFunc) {
-	v := ledger.Judge(en, e.Task.Policy, e.now(), false)
+// previewOne judges a record as it would be at its start, and tells as what it
+// is now.
+func (e *engine) previewOne(in ledger.Input, en, then ledger.Entry, isNew bool, each PreviewFunc) {
+	v := ledger.Judge(then, e.Task.Policy, e.now(), false)
 	if each != nil && !each(in.BizID, ledger.Judged{Entry: en, Verdict: v}, isNew) {
 		return
 	}

@@ -15,7 +15,7 @@ import (
 
 func TestOneRecordWithTwoPayloadsIsAnErrorThatNamesBothLines(t *testing.T) { // case 13
 	src := items{{"a", []byte(`{"v":"1"}`), 2}, {"b", nil, 3}, {"a", []byte(`{"v":"3"}`), 4}}
-	_, err := ReadThrough(src, false)
+	_, err := ReadThrough(src, Shard{}, false)
 	var place *PlaceError
 	if !errors.As(err, &place) || place.Line != 4 || !strings.Contains(err.Error(), `"a" stands here and in line 2`) {
 		t.Errorf("error %v", err)
@@ -32,15 +32,15 @@ func TestExactRepeatsAreOneRecordAndCounted(t *testing.T) { // case 13
 }
 
 func TestAnEmptyInputIsAnErrorUnlessAllowed(t *testing.T) { // case 14
-	if _, err := ReadThrough(items{}, false); err == nil {
+	if _, err := ReadThrough(items{}, Shard{}, false); err == nil {
 		t.Error("no error")
 	}
-	if _, err := ReadThrough(items{}, true); err != nil {
+	if _, err := ReadThrough(items{}, Shard{}, true); err != nil {
 		t.Error(err)
 	}
 	b := newBench(t)
 	o := b.options(items{}, quick(), succeed)
-	o.Survey, _ = ReadThrough(o.Source, true)
+	o.Survey, _ = ReadThrough(o.Source, Shard{}, true)
 	s, err := Run(t.Context(), o)
 	if err != nil || s.Result != Complete {
 		t.Errorf("%+v, %v", s, err)
@@ -62,7 +62,7 @@ func (s torn) Records() iter.Seq2[Item, error] {
 }
 
 func TestAReadErrorIsNoEndOfFile(t *testing.T) { // case 15
-	if _, err := ReadThrough(torn{ids(3)}, false); err == nil {
+	if _, err := ReadThrough(torn{ids(3)}, Shard{}, false); err == nil {
 		t.Error("a broken input was taken for a short one")
 	}
 }
@@ -108,7 +108,7 @@ func TestAnInputThatChangesWhileItIsReadStartsNothing(t *testing.T) {
 	b := newBench(t)
 	o := b.options(ids(3), quick(), succeed)
 	var err error
-	o.Survey, err = ReadThrough(o.Source, false)
+	o.Survey, err = ReadThrough(o.Source, Shard{}, false)
 	must(t, err)
 	o.Source = ids(4)
 	s, err := Run(t.Context(), o)
@@ -124,7 +124,7 @@ func TestADryRunSaysWhatARunWouldDo(t *testing.T) { // case 27
 	b.run(o)
 	o = b.options(items{{BizID: "u000001"}, {BizID: "u000002"}, {BizID: "x"}, {BizID: "x"}}, quick(), succeed)
 	var err error
-	o.Survey, err = ReadThrough(o.Source, false)
+	o.Survey, err = ReadThrough(o.Source, Shard{}, false)
 	must(t, err)
 	var said []string
 	s, err := Preview(t.Context(), o, func(biz string, j ledger.Judged, isNew bool) bool {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ type Recovery struct {
 	Runs      []string // buried
 	Settled   []ledger.Settled
 	Survivors []Survivor
+	Alive     []ledger.Run // runs that need no recovery
 	// Closed lists runs whose run file may not be opened from here.
 	Closed []error
 }
@@ -28,7 +30,12 @@ type recoverer struct {
 	ledgerID string
 	dir      string // of run files
 	host     host
-	self     string // id of this run
+	self     string          // id of this run
+	replayed map[string]bool // dead runs, kept for survivors, whose ends were replayed
+}
+
+func newRecoverer(led *ledger.Ledger, dir string, h host, self string) recoverer {
+	return recoverer{led: led, ledgerID: led.Store().ID(), dir: dir, host: h, self: self, replayed: map[string]bool{}}
 }
 
 // all recovers from every dead run.
@@ -59,9 +66,11 @@ func (r *recoverer) one(ctx context.Context, run ledger.Run, rec *Recovery) erro
 	live, lock, err := probe(run.File)
 	switch live {
 	case alive:
+		rec.Alive = append(rec.Alive, run)
 		return nil
 	case closed:
 		rec.Closed = append(rec.Closed, err)
+		rec.Alive = append(rec.Alive, run)
 		return nil
 	case dead:
 		defer lock.Close()
@@ -77,7 +86,9 @@ func (r *recoverer) one(ctx context.Context, run ledger.Run, rec *Recovery) erro
 	if err := r.led.Bury(ctx, run); err != nil {
 		return err
 	}
-	rec.Runs = append(rec.Runs, run.ID)
+	if live == dead || len(g.claims) > 0 { // else it has just ended by itself
+		rec.Runs = append(rec.Runs, run.ID)
+	}
 	if live == dead {
 		if err := os.Remove(run.File); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -147,7 +158,7 @@ func (r *recoverer) readJournal(ctx context.Context, g *grave, rec *Recovery) er
 	g.head, g.hasHead, err = readJournal(g.run.File, func(l line) error {
 		c, ok := g.claims[l.ID]
 		if !ok || c.entry.Fence != l.Fence {
-			if l.End != nil && l.End.Outcome.Certain() {
+			if l.End != nil && l.End.Outcome.Certain() && !r.replayed[g.run.ID] {
 				g.batch = append(g.batch, l.report(g.run.ID))
 			}
 			if len(g.batch) == 500 {
@@ -171,9 +182,9 @@ func (r *recoverer) readJournal(ctx context.Context, g *grave, rec *Recovery) er
 		return err
 	}
 	if g.hasHead && g.head.Ledger != r.ledgerID {
-		g.claims, g.batch = nil, nil // another ledger's file: nothing in it is about this one
-		return nil
+		return fmt.Errorf("run file %s is of another ledger", g.run.File)
 	}
+	r.replayed[g.run.ID] = true // a dead run says nothing new
 	return flush()
 }
 
@@ -210,7 +221,10 @@ func (g *grave) left(here host, believed, rebooted bool) (found map[string]int, 
 		return nil, false
 	}
 	found, blind = findProcesses(maybe)
-	return found, blind || g.hasHead && g.head.PIDNS != here.PIDNS
+	if g.hasHead {
+		return found, blind || g.head.PIDNS != here.PIDNS
+	}
+	return found, blind || g.run.Host != here.Name // a container has a name of its own
 }
 
 func (g *grave) survivor(c claimed, found map[string]int, blind, believed bool, now time.Time) (Survivor, bool) {

@@ -39,11 +39,11 @@ func (b *bench) dieRunning(n int, p ledger.Policy, h host, say func(*runFile, []
 	for _, i := range ids(n) {
 		in = append(in, ledger.Input{BizID: i.BizID})
 	}
-	planned, err := b.led.Plan(ctx, d.row.BatchID, in)
+	planned, err := b.led.Plan(ctx, d.row.BatchID, in, false)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	w := ledger.Work{RunID: id, Policy: p, Max: n}
+	w := ledger.Work{Run: d.row, Policy: p, Max: n}
 	for _, pl := range planned {
 		w.Candidates = append(w.Candidates, pl.ID)
 	}

@@ -2,11 +2,11 @@ package runner
 
 import (
 	"context"
-	"fmt"
-	"io"
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
+	"golang.org/x/time/rate"
 
 	"runner/ledger"
 )
@@ -25,10 +25,15 @@ type Options struct {
 	Survey  Survey  // what ReadThrough found in Source
 	Records []int64 // of a rerun: exactly these
 
-	Limit   int64         // start at most so many records; 0: all
-	Wait    time.Duration // for survivors of dead runs
-	Stop    *Stop
-	Observe func(Event)
+	Limit            int64          // start at most so many records; 0: all
+	Wait             *time.Duration // for what others hold, at most; nil: as long as that is worth it
+	IncludeAbsent    bool           // do the records too that the input doesn't hold
+	FreshInput       bool           // take changed fields also of records that have been started
+	AcceptDefinition bool           // although a live run works by another one
+	Stop             *Stop
+	Observe          func(Event)
+	// ExitCode is what a run that ends like this exits with; kept with the run.
+	ExitCode func(Summary) int
 }
 
 // Event is something that happened during a run. It is observed in one
@@ -39,22 +44,20 @@ type Event struct {
 	Settled  *ledger.Settled // an outcome is durable
 }
 
-// MaxWait is the longest a run waits for a record that isn't due.
+// MaxWait is the longest a run waits for a record that isn't due, if its task
+// says nothing.
 const MaxWait = 10 * time.Minute
 
 // Run works on a batch until there is nothing left that it may do. The error
 // says why it couldn't go on; the Summary is true in any case.
 func Run(ctx context.Context, o Options) (Summary, error) {
 	e, err := newEngine(o)
-	if err != nil {
-		return e.sum, err
+	if err == nil {
+		err = e.run(ctx)
 	}
-	if c, ok := o.Task.Action.(io.Closer); ok {
-		defer c.Close()
-	}
-	err = e.run(ctx)
 	e.sum.EndedAt = e.led.Now()
-	return e.sum, e.finish(ctx, err)
+	err = e.finish(ctx, err) // before the summary is copied
+	return e.sum, err
 }
 
 func newEngine(o Options) (*engine, error) {
@@ -66,6 +69,9 @@ func newEngine(o Options) (*engine, error) {
 		e.Stop = NewStop(DefaultGrace)
 	}
 	e.sum = Summary{TaskName: o.Task.Name, ExecuteDate: o.Date, TimeZone: o.Zone, StartedAt: e.now()}
+	if r := o.Task.Rate; r > 0 {
+		e.rate = rate.NewLimiter(rate.Limit(r), max(1, int(r*burst.Seconds())))
+	}
 	id, err := uuid.NewV7()
 	if err != nil {
 		return e, err
@@ -77,6 +83,10 @@ func newEngine(o Options) (*engine, error) {
 	return e, nil
 }
 
+// burst is how much of a rate may be used at once: fewer and larger
+// transactions.
+const burst = 50 * time.Millisecond
+
 // run goes through the steps, all but source and report.
 func (e *engine) run(ctx context.Context) error {
 	if err := e.begin(ctx); err != nil {
@@ -85,7 +95,14 @@ func (e *engine) run(ctx context.Context) error {
 	if err := e.recover(ctx); err != nil {
 		return err
 	}
+	if yields, err := e.meetOthers(ctx); err != nil || yields {
+		return err
+	}
 	todo, err := e.plan(ctx)
+	if errors.Is(err, errStopped) {
+		e.cutShort = true
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -122,8 +139,10 @@ func (e *engine) begin(ctx context.Context) error {
 }
 
 func (e *engine) recover(ctx context.Context) error {
-	r := recoverer{led: e.led, ledgerID: e.ledgerID, dir: e.RunsDir, host: e.host, self: e.sum.RunID}
-	rec, err := r.all(ctx)
+	if e.recoverer.led == nil {
+		e.recoverer = newRecoverer(e.led, e.RunsDir, e.host, e.sum.RunID)
+	}
+	rec, err := e.recoverer.all(ctx)
 	if err != nil {
 		return err
 	}
@@ -134,7 +153,9 @@ func (e *engine) recover(ctx context.Context) error {
 	if len(rec.Closed) > 0 {
 		e.closed = rec.Closed[0]
 	}
-	if len(rec.Runs) > 0 || len(rec.Survivors) > 0 || len(rec.Settled) > 0 || len(rec.Closed) > 0 {
+	e.others = rec.Alive
+	if len(rec.Runs) > 0 || len(rec.Survivors) > 0 || len(rec.Settled) > 0 || len(rec.Closed) > 0 && !e.toldClosed {
+		e.toldClosed = e.toldClosed || len(rec.Closed) > 0
 		e.Observe(Event{Recovery: &rec})
 	}
 	return nil
@@ -142,13 +163,14 @@ func (e *engine) recover(ctx context.Context) error {
 
 // Recover settles what dead runs of a ledger left, and starts nothing.
 func Recover(ctx context.Context, led *ledger.Ledger, runsDir string) (Recovery, error) {
-	r := recoverer{led: led, ledgerID: led.Store().ID(), dir: runsDir, host: thisHost()}
+	r := newRecoverer(led, runsDir, thisHost(), "")
 	return r.all(ctx)
 }
 
 // finish counts the scope, notes the end of the run and lets go of its file.
 func (e *engine) finish(ctx context.Context, err error) error {
 	if e.file == nil { // it never began
+		e.sum.Result, e.sum.Error = errorWord(err), err.Error()
 		return err
 	}
 	if cerr := e.count(ctx); err == nil {
@@ -168,6 +190,12 @@ func (e *engine) finish(ctx context.Context, err error) error {
 		e.sum.Error = err.Error()
 	}
 	e.row.EndedAt, e.row.Result, e.row.Counts = e.sum.EndedAt, string(e.sum.Result), e.sum.Counts
+	if e.begun != nil {
+		e.sum.Begun = int64(e.begun.GetCardinality())
+	}
+	if e.ExitCode != nil {
+		e.row.ExitCode = e.ExitCode(e.sum)
+	}
 	e.row.Planned, e.row.New, e.row.Executed = e.sum.Planned, e.sum.New, e.sum.Executed
 	if len(e.unsettled) > 0 {
 		// Claims and outcomes are in the journal: the next start takes them.
@@ -184,9 +212,7 @@ func (e *engine) finish(ctx context.Context, err error) error {
 		}
 		return err
 	}
-	if rerr := e.file.remove(); rerr != nil && err == nil {
-		return fmt.Errorf("run file: %w", rerr)
-	}
+	_ = e.file.remove() // the ledger knows that the run has ended: the next start sweeps what is left
 	return err
 }
 
@@ -197,6 +223,7 @@ func (e *engine) count(ctx context.Context) error {
 		return nil
 	}
 	now := e.led.Now()
+	e.sum.PausedUntil = e.paused
 	if len(e.backlog.due) > 0 && e.backlog.due[0].at.After(now) {
 		e.sum.NextDue = e.backlog.due[0].at
 	}
@@ -227,7 +254,7 @@ func (e *engine) result(err error) ResultWord {
 	switch {
 	case err != nil:
 		return errorWord(err)
-	case e.Stop.Asked() && (open > 0 || e.Stop.ending()):
+	case e.Stop.Asked() && (open > 0 || e.cutShort || e.Stop.ending()):
 		return Interrupted
 	case e.sum.HaltReason != "":
 		return Halted

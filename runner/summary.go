@@ -38,6 +38,7 @@ type Summary struct {
 	Absent      int64 // records of the batch that the input doesn't hold
 	Duplicates  int64 // exact repeats in the input
 	Executed    int64 // attempts started by this run
+	Begun       int64 // records claimed by this run
 	AlreadyDone int64 // of the scope, done before this run
 	Counts      ledger.Counts
 	HeldBy      []string // runs that hold records of the scope
@@ -50,6 +51,7 @@ type Summary struct {
 	Troubled   []ledger.Entry // the first few that failed or are in doubt
 	LateEnds   int64          // certain outcomes that came too late to settle their record
 	HaltReason string
+	Yielded    bool // busy, and content: overlap is skip
 }
 
 // maxTroubled is how many records a summary tells by name.

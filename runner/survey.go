@@ -11,6 +11,7 @@ import (
 type Survey struct {
 	Records    int64 // different ones
 	Duplicates int64 // exact repeats
+	shard      Shard
 	seed       maphash.Seed
 	sum        uint64 // of the whole input
 }
@@ -19,12 +20,12 @@ type Survey struct {
 // keep it from being planned: nothing runs unless all of it is valid. Memory
 // stays flat: only the hashes of biz_ids are kept, on disk where they are
 // many.
-func ReadThrough(src Source, allowEmpty bool) (Survey, error) {
+func ReadThrough(src Source, shard Shard, allowEmpty bool) (Survey, error) {
 	seed := maphash.MakeSeed()
 	ids := newHashSorter(sortChunk)
 	defer ids.close()
-	var n int64
-	var s Survey
+	var n, all int64
+	s := Survey{shard: shard, seed: seed}
 	for item, err := range src.Records() {
 		if err != nil {
 			return s, err
@@ -32,13 +33,16 @@ func ReadThrough(src Source, allowEmpty bool) (Survey, error) {
 		if err := ledger.CheckBizID(item.BizID); err != nil {
 			return s, &PlaceError{Name: src.Name(), Line: item.Line, Msg: err.Error()}
 		}
+		if all++; !shard.has(item.BizID) {
+			continue
+		}
 		n++
 		s.sum = fold(s.sum, seed, item)
 		if err := ids.add(maphash.String(seed, item.BizID)); err != nil {
 			return s, err
 		}
 	}
-	if n == 0 && !allowEmpty {
+	if all == 0 && !allowEmpty {
 		return s, &PlaceError{Name: src.Name(), Msg: "no records", Hint: "set allow_empty if that can be right"}
 	}
 	repeated, err := ids.repeated()
@@ -51,7 +55,6 @@ func ReadThrough(src Source, allowEmpty bool) (Survey, error) {
 		}
 	}
 	s.Records = n - s.Duplicates
-	s.seed = seed
 	return s, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"runner/ledger"
 )
@@ -23,8 +24,34 @@ type Task struct {
 	Policy     ledger.Policy
 	Jobs       int
 	Action     Action
+	Check      Action // answers ledger.Applied, Absent, Partial or Unclear; nil: none
+	Compensate Action // undoes half an effect; nil: none
 	AllowEmpty bool
 	Definition Definition
+
+	MaxFailures Tolerance     // halt when more attempts than this ended badly
+	Rate        float64       // starts a second, at most; 0: no limit
+	Overlap     Overlap       // what to do while another run works on the batch
+	MaxWait     time.Duration // end rather than wait longer for a record; 0: MaxWait
+}
+
+// Overlap is what a run does while another one works on its batch.
+type Overlap string
+
+// Join shares the records with the other run, Skip leaves them to it and is
+// content, Fail leaves them to it and is not.
+const (
+	Join Overlap = "join"
+	Skip Overlap = "skip"
+	Fail Overlap = "fail"
+)
+
+// Tolerance is how many attempts may end failed or in doubt: a number, or a
+// share of those that ended, which is judged only after 20 of them.
+type Tolerance struct {
+	Limited bool // else all are tolerated
+	Count   int64
+	Percent float64
 }
 
 // Definition is what a run stores of its task, so that recovery and rerun

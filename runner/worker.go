@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/RoaringBitmap/roaring/v2/roaring64"
+
 	"runner/ledger"
 )
 
@@ -16,7 +18,8 @@ func (e *engine) startWorkers() {
 	e.work = make(chan ledger.Entry, e.jobs+aheadMax)
 	e.ended = make(chan ended, e.jobs+aheadMax)
 	e.unsettled = map[int64]ledger.Entry{}
-	e.asked = map[int64]bool{}
+	e.asked = roaring64.New()
+	e.begun = roaring64.New()
 	for range e.jobs {
 		e.workers.Go(func() {
 			for en := range e.work {
@@ -72,12 +75,31 @@ func (e *engine) act(en ledger.Entry) (res Result) {
 	if err != nil {
 		return Result{Outcome: ledger.FailedForGood, Error: "its stored fields can't be read: " + err.Error()}
 	}
-	return e.Task.Action.Act(ctx, Attempt{
-		Key: en.Key, ID: attemptID(e.sum.RunID, en), RunID: e.sum.RunID, Number: en.Attempts + 1, Fence: en.Fence,
+	return e.actionOf(en.Phase).Act(ctx, Attempt{
+		Key: en.Key, ID: attemptID(e.sum.RunID, en), RunID: e.sum.RunID, Number: number(en), Fence: en.Fence,
 		Generation: en.Generation, IdempotencyKey: ledger.IdempotencyKey(e.Task.Namespace, en.Key, en.Generation),
 		Fields: fields, Payload: en.Payload, Kill: e.Stop.kill,
 		Started: func(pid int) { _ = e.file.pid(en, pid) }, // a failed write shows at the end line
 	})
+}
+
+func (e *engine) actionOf(p ledger.Phase) Action {
+	switch p {
+	case ledger.Check:
+		return e.Task.Check
+	case ledger.Compensate:
+		return e.Task.Compensate
+	default:
+		return e.Task.Action
+	}
+}
+
+// number is that of the attempt that is made, or asked about.
+func number(en ledger.Entry) int {
+	if en.Phase == ledger.Act {
+		return en.Attempts + 1
+	}
+	return en.Attempts
 }
 
 // Fields gives the fields of a payload as text: strings as they are, the

@@ -45,6 +45,7 @@ func Run(t *testing.T, open func(t *testing.T, dir string) ledger.Store) {
 		{"a process killed in a transaction leaves nothing", killedWriter},
 		{"pages follow a cursor in both directions", paging},
 		{"a list holds what its query selects", queries},
+		{"a list of runs holds what its query selects", runs},
 		{"a prefix is taken literally", prefixes},
 		{"a key is an opaque string", hostileKeys},
 		{"a payload is kept byte for byte", hostilePayloads},

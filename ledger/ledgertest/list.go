@@ -63,6 +63,9 @@ func (f *fixture) pages(q ledger.Query) (ids []string) {
 // queries lists from three batches with records in every status.
 func queries(f *fixture) {
 	f.populate()
+	f.wait("a0", 2*time.Hour)
+	f.wait("b4", 3*time.Hour)
+	f.wait("c3", time.Hour)
 	s := func(s ...ledger.Status) []ledger.Status { return s }
 	for _, c := range []struct {
 		name string
@@ -89,6 +92,10 @@ func queries(f *fixture) {
 		{"no such run", ledger.Query{RunID: "run-z"}, nil},
 		{"since", ledger.Query{Since: now.Add(2 * time.Hour)}, []string{"c5", "c4", "c3", "c2", "c1"}},
 		{"since an end", ledger.Query{Since: now.Add(2*time.Hour + time.Microsecond)}, []string{"c5", "c4", "c3", "c2"}},
+		{"waiting, soonest first", ledger.Query{Waiting: true}, []string{"c3", "a0", "b4"}},
+		{"waiting in a batch, with a status", ledger.Query{Waiting: true, TaskName: "t1", ExecuteDate: "2026-11-11", Statuses: s(ledger.Pending, ledger.InDoubt)}, []string{"a0"}},
+		{"waiting, by prefix", ledger.Query{Waiting: true, BizPrefix: "b"}, []string{"b4"}},
+		{"waiting, a page", ledger.Query{Waiting: true, TaskName: "t1", Limit: 1}, []string{"a0"}},
 		{"since and status", ledger.Query{Since: now.Add(time.Hour), Statuses: s(ledger.Failed)}, []string{"c3", "b3"}},
 	} {
 		f.equal(c.name, f.list(c.q), c.want)
@@ -123,5 +130,61 @@ func (f *fixture) populate() {
 			changes = append(changes, ledger.Change{Old: e[s], New: n})
 		}
 		f.swap(changes...)
+	}
+}
+
+// wait sets when a record is due, from now.
+func (f *fixture) wait(id string, d time.Duration) {
+	f.Helper()
+	f.update(func(tx ledger.Tx) error {
+		list, err := tx.List(ledger.Query{BizIDs: []string{id}})
+		if err != nil {
+			return err
+		}
+		n := list[0]
+		n.NotBefore, n.Delay = now.Add(d), d
+		return swapAll(tx, []ledger.Change{{Old: list[0], New: n}})
+	})
+}
+
+// runs lists from three runs of which the second has ended.
+func runs(f *fixture) {
+	var rows []ledger.Run
+	for _, id := range []string{"0192-aaa-111", "0192-aab-211", "0193-éa-121"} {
+		r := ledger.Run{ID: id, BatchID: f.batch(task, date).ID, TaskName: task, ExecuteDate: date, StartedAt: now}
+		if len(rows) == 1 {
+			r.EndedAt = now.Add(time.Hour)
+		}
+		f.update(func(tx ledger.Tx) error {
+			r.No = 0
+			return tx.PutRun(&r)
+		})
+		rows = append(rows, r)
+	}
+	for _, c := range []struct {
+		name string
+		q    ledger.RunQuery
+		want []int
+	}{
+		{"all, newest first", ledger.RunQuery{}, []int{2, 1, 0}},
+		{"a page", ledger.RunQuery{Limit: 2}, []int{2, 1}},
+		{"the next page", ledger.RunQuery{Before: rows[1].No, Limit: 2}, []int{0}},
+		{"open ones, after a cursor", ledger.RunQuery{OpenOnly: true, Before: rows[2].No}, []int{0}},
+		{"by the start of an id", ledger.RunQuery{IDPart: "0192-aa"}, []int{1, 0}},
+		{"by the end of an id", ledger.RunQuery{IDPart: "11"}, []int{1, 0}},
+		{"by its end, in characters", ledger.RunQuery{IDPart: "éa-121"}, []int{2}},
+		{"not by its middle", ledger.RunQuery{IDPart: "aaa"}, nil},
+		{"not by a pattern", ledger.RunQuery{IDPart: "%"}, nil},
+		{"of no such task", ledger.RunQuery{TaskName: "other"}, nil},
+	} {
+		f.view(func(r ledger.Reader) error {
+			list, err := r.Runs(c.q)
+			var got []int
+			for _, run := range list {
+				got = append(got, slices.IndexFunc(rows, func(r ledger.Run) bool { return r.ID == run.ID }))
+			}
+			f.equal(c.name, got, c.want)
+			return err
+		})
 	}
 }

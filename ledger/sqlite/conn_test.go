@@ -14,7 +14,7 @@ import (
 func TestPragmasTook(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	for pragma, want := range map[string]int64{
-		"synchronous": 2, "busy_timeout": 10000, "cache_size": -65536, "wal_autocheckpoint": 4000, "foreign_keys": 1,
+		"synchronous": 2, "busy_timeout": 10000, "cache_size": -16384, "wal_autocheckpoint": 4000, "foreign_keys": 1,
 		"application_id": applicationID, "user_version": int64(len(s.steps)), "fullfsync": 1, "checkpoint_fullfsync": 1, "temp_store": 2,
 	} {
 		if got := s.ask(t, s.writer, "PRAGMA "+pragma); got[0][0] != want {

@@ -42,8 +42,12 @@ func (r *reader) listSQL(q ledger.Query) (query string, args []driver.Value, ok 
 	}
 	var w where
 	byKey := len(q.BizIDs) > 0 || q.BizPrefix != ""
-	open := !byKey && onlyOpen(q.Statuses)
+	open := !byKey && !q.Waiting && onlyOpen(q.Statuses)
 	switch {
+	case q.Waiting && !byKey:
+		w.add("not_before IS NOT NULL") // as the index record_waiting
+		scope.byIndex(&w)
+		scope.window(&w, "+id")
 	case byKey:
 		scope.byIndex(&w)
 		w.addIf(len(q.BizIDs) > 0, "biz_id IN (SELECT value FROM json_each(?))", stringsJSON(q.BizIDs))
@@ -74,8 +78,12 @@ func (r *reader) listSQL(q ledger.Query) (query string, args []driver.Value, ok 
 	if since := micros(q.Since); since != nil {
 		w.add("(started_at >= ? OR ended_at >= ?)", since, since)
 	}
+	w.addIf(q.Waiting && byKey, "not_before IS NOT NULL")
 	order := " ORDER BY id DESC"
-	if q.Ascending {
+	switch {
+	case q.Waiting:
+		order = " ORDER BY not_before, id"
+	case q.Ascending:
 		order = " ORDER BY id"
 	}
 	return "SELECT id FROM record" + w.text() + order + limit(q.Limit), w.args, true, nil

@@ -25,6 +25,8 @@ func TestListsDoNotScanABatch(t *testing.T) {
 	cursor.Before = 100
 	pending := batch
 	pending.Statuses, pending.Ascending = []ledger.Status{ledger.Pending}, true
+	waiting := batch
+	waiting.Statuses, waiting.Waiting = []ledger.Status{ledger.Pending, ledger.InDoubt}, true
 	ids := batch
 	ids.BizIDs = []string{"a"}
 	for _, analyzed := range []bool{false, true} {
@@ -39,6 +41,7 @@ func TestListsDoNotScanABatch(t *testing.T) {
 			"next page":   {cursor, []string{"SEARCH record USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"}},
 			"pending":     {pending, []string{"SEARCH record USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"}},
 			"failed":      {failed, []string{"SEARCH record USING COVERING INDEX record_open (batch_id=? AND status=? AND id>? AND id<?)"}},
+			"waiting":     {waiting, []string{"SEARCH record USING INDEX record_waiting (batch_id=? AND not_before>?)"}},
 			"all, newest": {ledger.Query{Limit: 50}, []string{"SEARCH record USING INTEGER PRIMARY KEY (rowid>?)"}},
 		} {
 			if got := s.plan(t, c.q); !slices.Equal(got, c.steps) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"runner/ledger"
 )
@@ -108,6 +109,10 @@ func (r *reader) Runs(q ledger.RunQuery) (list []ledger.Run, err error) {
 	w.addIf(q.TaskName != "", "task_name = ?", q.TaskName)
 	w.addIf(q.ExecuteDate != "", "execute_date = ?", q.ExecuteDate)
 	w.addIf(q.OpenOnly, "ended_at IS NULL")
+	w.addIf(q.Before > 0, "no < ?", q.Before)
+	if n := utf8.RuneCountInString(q.IDPart); n > 0 { // substr counts characters
+		w.add("(substr(id, 1, ?) = ? OR substr(id, ?) = ?)", int64(n), q.IDPart, int64(-n), q.IDPart)
+	}
 	err = r.c.queryOnce(r.ctx, "SELECT no, "+runColumns+" FROM run"+w.text()+" ORDER BY no DESC"+limit(q.Limit),
 		func(row []driver.Value) error {
 			list = append(list, run(row))

@@ -57,6 +57,10 @@ CREATE TABLE record(
 -- build a table for each record that is written.)
 CREATE INDEX record_open ON record(batch_id, status, id) WHERE status <> 0 AND status <> 2;
 
+-- What waits for its next attempt, soonest first: few, as done records and
+-- those that were never started don't.
+CREATE INDEX record_waiting ON record(batch_id, not_before, id) WHERE not_before IS NOT NULL;
+
 CREATE TABLE run(
   no INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL UNIQUE,

@@ -1,0 +1,82 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"runner/ledger"
+)
+
+// DefinitionError says that a live run works on the batch by another
+// definition of the task.
+type DefinitionError struct{ Task, RunID string }
+
+func (e *DefinitionError) Error() string {
+	return fmt.Sprintf("task %s is defined otherwise than in run %s, which works on the same batch", e.Task, e.RunID)
+}
+
+// Hint is the next step.
+func (e *DefinitionError) Hint() string {
+	return "wait until that run has ended, or add --accept-definition"
+}
+
+// meetOthers looks at the live runs of the batch that began before this one,
+// and tells whether this one leaves the batch to them. Of two that begin at
+// once, the one with the higher number is the second.
+func (e *engine) meetOthers(ctx context.Context) (yields bool, err error) {
+	if yields, err = e.yields(); !yields && err == nil || e.Source == nil {
+		return yields, err
+	}
+	return yields, errors.Join(err, e.led.EndPlan(ctx, e.row))
+}
+
+func (e *engine) yields() (yields bool, err error) {
+	for _, run := range e.others {
+		if run.TaskName != e.Task.Name || run.ExecuteDate != e.Date || run.No > e.row.No {
+			continue
+		}
+		if run.Digest != e.row.Digest && !e.AcceptDefinition {
+			return false, &DefinitionError{e.Task.Name, run.ID}
+		}
+		if e.Task.Overlap == Skip || e.Task.Overlap == Fail {
+			e.sum.HeldBy = append(e.sum.HeldBy, run.ID)
+			yields = true
+		}
+	}
+	e.busyLeft = yields
+	e.sum.Yielded = yields && e.Task.Overlap == Skip
+	return yields, nil
+}
+
+// tooMany tells whether more attempts of this run ended badly than its task
+// tolerates.
+func (e *engine) tooMany() bool {
+	t := e.Task.MaxFailures
+	switch {
+	case !t.Limited:
+		return false
+	case t.Percent > 0:
+		return e.attempts >= minAttempts && float64(e.bad)*100 > t.Percent*float64(e.attempts)
+	}
+	return e.bad > t.Count
+}
+
+// minAttempts is how many attempts must have ended before a share of them
+// means anything.
+const minAttempts = 20
+
+// judgeAttempt counts an attempt that has ended, and halts the run when too
+// many ended badly.
+func (e *engine) judgeAttempt(r ledger.Report) {
+	if r.Phase != ledger.Act || r.Outcome == ledger.NotStarted || r.Outcome == ledger.AskedLater {
+		return
+	}
+	e.attempts++
+	if r.Outcome != ledger.Succeeded {
+		e.bad++
+	}
+	if e.tooMany() {
+		e.halt(fmt.Sprintf("max_failures: %d of %d attempts failed or are in doubt", e.bad, e.attempts))
+	}
+}
