@@ -11,7 +11,7 @@ import (
 )
 
 func newExecCmd(a *app) *cobra.Command {
-	var o execOptions
+	o := execOptions{runOptions: runOptions{flowOptions: newFlowOptions()}}
 	c := &cobra.Command{
 		Use:   "exec NAME [flags] -- COMMAND [ARG…]",
 		Short: "Do the same for a command line: xargs with a memory",
@@ -70,7 +70,7 @@ func runExec(ctx context.Context, a *app, c *cobra.Command, o execOptions, name 
 	if err != nil {
 		return err
 	}
-	dates, err := parseDates(o.date, a.now(), where.zone, o.maxDates)
+	dates, err := o.dates(a, where)
 	if err != nil {
 		return err
 	}
@@ -92,6 +92,9 @@ func runExec(ctx context.Context, a *app, c *cobra.Command, o execOptions, name 
 	if err != nil {
 		return asUsage(err)
 	}
+	if err := o.flowOptions.override(c, &built); err != nil {
+		return err
+	}
 	if err := built.Action.Prepare(); err != nil {
 		return asUsage(err)
 	}
@@ -101,7 +104,9 @@ func runExec(ctx context.Context, a *app, c *cobra.Command, o execOptions, name 
 	}
 	defer src.Close() // it was only read
 	first := job{task: built, source: src}
-	if err := first.readThrough(); err != nil {
+	reading, stop := interruptible(ctx)
+	defer stop()
+	if err := first.readThrough(reading, o.shard); err != nil {
 		return err
 	}
 	var ready []job
@@ -113,15 +118,19 @@ func runExec(ctx context.Context, a *app, c *cobra.Command, o execOptions, name 
 }
 
 func (o *execOptions) execSource(a *app) (runner.Source, error) {
+	fields, err := parseFields(o.set)
+	if err != nil {
+		return nil, err
+	}
 	switch {
 	case o.from != "" && len(o.bizIDs) > 0:
 		return nil, usagef("--from and --biz-id exclude each other")
 	case len(o.bizIDs) > 0:
-		return tasks.OpenSource(tasks.SourceOptions{IDs: o.bizIDs})
+		return tasks.OpenSource(tasks.SourceOptions{IDs: o.bizIDs, Fields: fields})
 	case o.from == "" && a.stdinTTY:
 		return nil, withHint(usagef("there is no input: stdin is a terminal"), "pipe the ids in, or give --from FILE or --biz-id ID")
 	case o.from == "":
-		return tasks.OpenSource(tasks.SourceOptions{Path: "-", Format: o.format, Stdin: a.stdin})
+		return tasks.OpenSource(tasks.SourceOptions{Path: "-", Format: o.format, Stdin: a.stdin, Fields: fields})
 	}
-	return tasks.OpenSource(tasks.SourceOptions{Path: o.from, Format: o.format, Stdin: a.stdin})
+	return tasks.OpenSource(tasks.SourceOptions{Path: o.from, Format: o.format, Stdin: a.stdin, Fields: fields})
 }

@@ -9,7 +9,8 @@ import (
 
 // observe tells what happens during a run: recoveries always, each record
 // with -v.
-func (a *app) observe(ev runner.Event) {
+func (a *app) observe(ev runner.Event, bar progress) {
+	bar.observe(ev)
 	switch {
 	case ev.Recovery != nil:
 		a.sayRecovery(*ev.Recovery)

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,7 +12,7 @@ import (
 )
 
 func newRunCmd(a *app) *cobra.Command {
-	var o runOptions
+	o := runOptions{flowOptions: newFlowOptions()}
 	c := &cobra.Command{
 		Use:   "run TASK",
 		Short: "Do what is not done yet",
@@ -39,6 +40,9 @@ EXIT STATUS
 
 // runOptions are the flags of run; exec has them too.
 type runOptions struct {
+	flowOptions
+	set                []string
+	desc               bool
 	date, from, format string
 	bizIDs             []string
 	jobs, retries      int
@@ -52,16 +56,20 @@ func (o *runOptions) addFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.SortFlags = false
 	f.StringVar(&o.date, "date", "today", "execute `DATE`: today, yesterday, -3d, 2026-11-28, 2026-11 or A..B")
+	f.BoolVar(&o.desc, "desc", false, "newest date first")
 	f.IntVar(&o.maxDates, "max-dates", maxDates, "refuse ranges of more than `N` dates")
 	f.StringVar(&o.from, "from", "", "read the records from this `FILE`; - is stdin")
-	f.StringVar(&o.format, "format", "", "`FORMAT` of it: lines or csv (default: by its ending)")
+	f.StringVar(&o.format, "format", "", "`FORMAT` of it: lines, csv or jsonl (default: by its ending)")
 	f.StringArrayVar(&o.bizIDs, "biz-id", nil, "only the record with this `ID` (repeatable)")
+	f.StringArrayVar(&o.set, "set", nil, "give every record the field `NAME=VALUE` (repeatable)")
 	f.IntVarP(&o.jobs, "jobs", "j", 0, "records at a time (default: the task's, else the number of CPUs)")
 	f.Int64Var(&o.limit, "limit", 0, "start at most `N` records; 0: all")
 	f.DurationVar(&o.timeout, "timeout", 0, "end an attempt after this `TIME`; 0: never")
 	f.IntVar(&o.retries, "retries", 0, "try a failed record `N` times more in one go")
 	f.BoolVar(&o.dryRun, "dry-run", false, "only say what would be done (each record: -v or -o jsonl)")
 	f.BoolVar(&o.allowEmpty, "allow-empty", false, "an input without records is right")
+	o.flowOptions.addFlags(c)
+	completeWith(c, "format", tasks.FormatLines, tasks.FormatCSV, tasks.FormatJSONL)
 }
 
 func (o *runOptions) check(c *cobra.Command) error {
@@ -77,8 +85,10 @@ func (o *runOptions) check(c *cobra.Command) error {
 		return usagef("--timeout %s is negative", o.timeout)
 	case f.Changed("from") && o.from == "":
 		return usagef("--from is empty")
-	case o.format != "" && o.format != tasks.FormatLines && o.format != tasks.FormatCSV:
-		return withHint(usagef("--format %q is not known", o.format), "use lines or csv")
+	case o.wait < 0:
+		return usagef("--wait %s is negative", o.wait)
+	case !slices.Contains([]string{"", tasks.FormatLines, tasks.FormatCSV, tasks.FormatJSONL}, o.format):
+		return withHint(usagef("--format %q is not known", o.format), "use lines, csv or jsonl")
 	}
 	return nil
 }
@@ -95,7 +105,7 @@ func runRun(ctx context.Context, a *app, c *cobra.Command, o runOptions, name st
 	if err != nil {
 		return asUsage(err)
 	}
-	dates, err := parseDates(o.date, a.now(), where.zone, o.maxDates)
+	dates, err := o.dates(a, where)
 	if err != nil {
 		return err
 	}
@@ -103,19 +113,27 @@ func runRun(ctx context.Context, a *app, c *cobra.Command, o runOptions, name st
 	if err != nil {
 		return asUsage(err)
 	}
-	o.override(c, &built)
+	if err := o.override(c, &built); err != nil {
+		return err
+	}
 	if err := built.Action.Prepare(); err != nil {
 		return asUsage(err)
 	}
+	reading, stop := interruptible(ctx)
+	defer stop()
 	var ready []job
 	defer func() { closeSources(ready) }()
-	for _, date := range dates {
+	for i, date := range dates {
+		if i > 0 && (o.from != "" || t.ReadsStdin()) { // it is the same on each date, and stdin can be read once
+			ready = append(ready, job{task: built, date: date, source: ready[0].source, survey: ready[0].survey})
+			continue
+		}
 		src, err := o.source(a, t, date)
 		if err != nil {
 			return asUsage(err)
 		}
 		ready = append(ready, job{task: built, date: date, source: src})
-		if err := ready[len(ready)-1].readThrough(); err != nil {
+		if err := ready[len(ready)-1].readThrough(reading, o.shard); err != nil {
 			return err
 		}
 	}
@@ -123,7 +141,7 @@ func runRun(ctx context.Context, a *app, c *cobra.Command, o runOptions, name st
 }
 
 // override takes over what the flags say of the task.
-func (o *runOptions) override(c *cobra.Command, t *runner.Task) {
+func (o *runOptions) override(c *cobra.Command, t *runner.Task) error {
 	if c.Flags().Changed("timeout") {
 		t.Policy.Timeout = o.timeout
 	}
@@ -132,27 +150,41 @@ func (o *runOptions) override(c *cobra.Command, t *runner.Task) {
 	}
 	t.Definition.Policy = t.Policy
 	t.AllowEmpty = t.AllowEmpty || o.allowEmpty
+	return o.flowOptions.override(c, t)
+}
+
+// dates are what --date says, in the order in which they are to be run.
+func (o *runOptions) dates(a *app, where located) ([]string, error) {
+	dates, err := parseDates(o.date, a.now(), where.zone, o.maxDates)
+	if o.desc {
+		slices.Reverse(dates)
+	}
+	return dates, err
 }
 
 func (o *runOptions) jobOptions(command string, c *cobra.Command, dates int) jobOptions {
 	return jobOptions{
 		command: command, limit: o.limit, dryRun: o.dryRun, several: dates > 1,
-		show: o.bizIDs, asked: c.Flags().Changed("output"),
+		show: o.bizIDs, asked: c.Flags().Changed("output"), progress: o.progress.value,
+		fill: func(r *runner.Options) { o.fill(c, r) },
 	}
 }
 
 // source is where the records of a date come from: --from, the task's own
 // records, or --biz-id in a task without records; otherwise --biz-id picks.
 func (o *runOptions) source(a *app, t *tasks.Task, date string) (runner.Source, error) {
+	fields, err := parseFields(o.set)
+	if err != nil {
+		return nil, err
+	}
 	var src runner.Source
-	var err error
 	switch {
 	case o.from != "":
-		src, err = t.SourceFrom(tasks.SourceOptions{Path: o.from, Format: o.format, Stdin: a.stdin})
+		src, err = t.SourceFrom(tasks.SourceOptions{Path: o.from, Format: o.format, Stdin: a.stdin, Fields: fields})
 	case len(o.bizIDs) > 0 && !t.HasRecords:
-		return tasks.OpenSource(tasks.SourceOptions{IDs: o.bizIDs})
+		return tasks.OpenSource(tasks.SourceOptions{IDs: o.bizIDs, Fields: fields})
 	default:
-		src, err = t.Source(date, a.stdin)
+		src, err = t.Source(date, a.stdin, fields...)
 	}
 	if err != nil || len(o.bizIDs) == 0 {
 		return src, err
@@ -160,15 +192,34 @@ func (o *runOptions) source(a *app, t *tasks.Task, date string) (runner.Source, 
 	return &picked{Source: src, ids: o.bizIDs}, nil
 }
 
-// readThrough reads the whole input of a job before anything is done.
-func (j *job) readThrough() (err error) {
-	j.survey, err = runner.ReadThrough(j.source, j.task.AllowEmpty)
-	return err
+// readThrough reads the whole input of a job before anything is done. When
+// ctx ends it leaves a source alone that may never say anything more.
+func (j *job) readThrough(ctx context.Context, shard string) error {
+	s, err := parseShard(shard)
+	if err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	go func() {
+		survey, err := runner.ReadThrough(j.source, s, j.task.AllowEmpty)
+		if err == nil {
+			j.survey = survey
+		}
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 func closeSources(jobs []job) {
-	for _, j := range jobs {
-		_ = j.source.Close() // it was only read
+	for i, j := range jobs {
+		if i == 0 || j.source != jobs[0].source {
+			_ = j.source.Close() // it was only read
+		}
 	}
 }
 

@@ -26,11 +26,20 @@ type stream struct {
 	tty    bool
 	width  func() int
 	colors palette
+	above  func(string) // takes what is written while a bar is drawn; nil: there is none
 }
 
 func (s *stream) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.above != nil {
+		s.above(string(b))
+		return len(b), nil
+	}
+	return s.write(b)
+}
+
+func (s *stream) write(b []byte) (int, error) {
 	if s.err != nil {
 		return 0, s.err
 	}
@@ -44,6 +53,24 @@ func (s *stream) Write(b []byte) (int, error) {
 		s.err = fmt.Errorf("can't write to %s: %w", s.name, err)
 	}
 	return n, s.err
+}
+
+// divert hands what is written from now on to fn; nil ends that.
+func (s *stream) divert(fn func(string)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.above = fn
+}
+
+// under is the stream beneath a diversion, for who draws there.
+func (s *stream) under() io.Writer { return underStream{s} }
+
+type underStream struct{ s *stream }
+
+func (u underStream) Write(b []byte) (int, error) {
+	u.s.mu.Lock()
+	defer u.s.mu.Unlock()
+	return u.s.write(b)
 }
 
 // failure is the first failed write, but for a reader that went away.

@@ -73,7 +73,7 @@ func facts(s runner.Summary, sig os.Signal) outcomeFacts {
 		LedgerError: s.Result == runner.LedgerError,
 		Usage:       s.Result == runner.Invalid,
 		Halted:      s.Result == runner.Halted,
-		Busy:        s.Result == runner.IsBusy,
+		Busy:        s.Result == runner.IsBusy && !s.Yielded,
 		Waiting:     s.Result == runner.IsWaiting,
 	}
 	if s.Result == runner.Interrupted {
@@ -201,6 +201,9 @@ func nextSteps(s runner.Summary) (steps []step) {
 	case runner.Halted:
 		steps = append(steps, step{"halted: " + oneLine(s.HaltReason), "nothing more was started; put it right and run again"})
 	case runner.IsBusy:
+		if s.Yielded {
+			return nil
+		}
 		steps = append(steps, step{fmt.Sprintf("%s are held by run %s", plural(s.Counts[ledger.Running], "record"), strings.Join(s.HeldBy, ", ")), "run again when it has ended"})
 	case runner.IsWaiting:
 		steps = append(steps, step{"records wait until " + s.NextDue.Local().Format(time.RFC3339), "run again then"})
