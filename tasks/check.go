@@ -2,11 +2,13 @@ package tasks
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
 
 	"runner/ledger"
+	"runner/runner"
 	"runner/tasks/internal/decode"
 )
 
@@ -24,7 +26,7 @@ func (c *checker) config(f *configFile, path string) *Config {
 	}
 	loc := c.zone(f)
 	if conf.TimeZone == "" {
-		conf.TimeZone = localZone()
+		conf.TimeZone = ZoneName(time.Local)
 	}
 	if len(f.Tasks) == 0 {
 		c.doc.Report("there are no tasks", "add one under tasks:, see runner init", &f.Tasks, f)
@@ -76,10 +78,11 @@ func (c *checker) report(err error, ptrs ...any) {
 
 func (c *checker) task(name string, f *taskFile) *Task {
 	t := &Task{Name: name, Description: f.Description, records: f.Records, dir: c.dir, HasRecords: c.doc.Has(&f.Records)}
-	t.plan = plan{name: name, policy: c.policy(f), jobs: f.Jobs, allowEmpty: f.AllowEmpty, secrets: f.Secrets}
+	t.plan = plan{name: name, policy: c.policy(f), flow: c.flow(f), jobs: f.Jobs, allowEmpty: f.AllowEmpty, secrets: f.Secrets}
+	c.choices(f)
 	c.jobs(f)
 	if t.HasRecords {
-		c.records(&f.Records)
+		t.source = c.records(&f.Records)
 	}
 	for i, s := range f.Secrets {
 		if !validEnvName(s) {
@@ -142,32 +145,32 @@ func (c *checker) policy(f *taskFile) ledger.Policy {
 			c.doc.Report(fmt.Sprintf(`"max_backoff" is shorter than the backoff of %s`, p.Backoff), "", &r.MaxBackoff)
 		}
 	}
+	if c.doc.Has(&r.MaxLater) {
+		p.MaxLater = time.Duration(r.MaxLater)
+	}
 	return p
 }
 
-func (c *checker) records(f *recordsFile) {
-	lines, csv := c.doc.Has(&f.Lines), c.doc.Has(&f.CSV)
-	switch {
-	case lines && csv:
-		c.doc.Report(`"lines" and "csv" exclude each other`, "", &f.CSV)
-	case !lines && !csv:
-		c.doc.Report(`"records" needs "lines" or "csv"`, "", f)
+// flow takes what isn't part of a definition.
+func (c *checker) flow(f *taskFile) flow {
+	w := flow{maxFailures: runner.Tolerance(f.MaxFailures), rate: float64(f.Rate), overlap: runner.Overlap(f.Overlap)}
+	if c.doc.Has(&f.MaxWait) {
+		w.maxWait = max(time.Duration(f.MaxWait), 1) // 0 would be the default
 	}
-	for _, p := range []*string{&f.Lines, &f.CSV} {
-		c.path(p)
-	}
-	if c.doc.Has(&f.BizID) && !csv {
-		c.doc.Report(`"biz_id" names columns of a csv`, `with "lines" the whole line is the biz_id`, &f.BizID)
-	}
-	if c.doc.Has(&f.BizID) && len(f.BizID) == 0 {
-		c.doc.Report(`"biz_id" is an empty list`, "", &f.BizID)
-	}
-	for i, name := range f.BizID {
-		if slices.Contains(f.BizID[:i], name) {
-			c.doc.Report(fmt.Sprintf(`"biz_id" names %q twice`, name), "", &f.BizID[i])
+	return w
+}
+
+// choices reports the words of a section that aren't allowed.
+func (c *checker) choices(section any) {
+	v := reflect.ValueOf(section).Elem()
+	for i := range v.NumField() {
+		p, ok := v.Field(i).Addr().Interface().(*choice)
+		if !ok || !c.doc.Has(p) {
+			continue
 		}
-		if name == "" {
-			c.doc.Report(`"biz_id" has an empty name`, "", &f.BizID[i])
+		f := v.Type().Field(i)
+		if allowed := choicesOf(f); !slices.Contains(allowed, string(*p)) {
+			c.doc.Report(fmt.Sprintf("%q can be %s, not %q", f.Tag.Get("yaml"), strings.Join(allowed, ", "), *p), "", p)
 		}
 	}
 }

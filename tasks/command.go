@@ -36,6 +36,7 @@ type commandSpec struct {
 	Stdin      string   `json:"stdin,omitempty"`
 	Noop       []int    `json:"noop,omitempty"`
 	Permanent  []int    `json:"permanent,omitempty"`
+	Later      []int    `json:"later,omitempty"`
 	KeepOutput string   `json:"keep_output,omitempty"`
 }
 
@@ -79,7 +80,7 @@ func (a *commandAction) Prepare() error {
 }
 
 func (a *commandAction) prepare() (err error) {
-	a.environ = a.baseEnviron()
+	a.environ = baseEnviron(a.spec.Dir, a.env)
 	l := lookup{base: a.spec.Base, beside: a.spec.Beside, environ: a.environ}
 	a.argv = a.spec.Argv
 	if a.spec.Script != "" {

@@ -76,10 +76,10 @@ func isRecordVariable(name string) bool {
 	return strings.HasPrefix(name, fieldPrefix) || slices.Contains(recordVariables, name)
 }
 
-// baseEnviron is what all attempts have: the environment of runner, without
-// the record of an outer runner, and what the task sets.
-func (a *commandAction) baseEnviron() []string {
-	own := append([]variablePair{{"PWD", a.spec.Dir}}, a.env...)
+// baseEnviron is what all commands of a task have: the environment of runner,
+// without the record of an outer runner, and what the task sets.
+func baseEnviron(dir string, set []variablePair) []string {
+	own := append([]variablePair{{"PWD", dir}}, set...)
 	var env []string
 	for _, kv := range os.Environ() {
 		name, _, _ := strings.Cut(kv, "=")
@@ -89,7 +89,7 @@ func (a *commandAction) baseEnviron() []string {
 		}
 	}
 	for i, v := range own {
-		if i == 0 && slices.ContainsFunc(a.env, func(o variablePair) bool { return o.name == v.name }) {
+		if i == 0 && slices.ContainsFunc(set, func(o variablePair) bool { return o.name == v.name }) {
 			continue
 		}
 		env = append(env, v.name+"="+v.value)

@@ -46,9 +46,11 @@ func (s *scratch) remove() error {
 const maxResultFile = 1 << 20
 
 // takeResult reads and removes a result file. Of several results the last
-// counts; keys of later versions are ignored, except where that would break a
-// promise.
+// counts; keys of later versions are ignored, and so is retry_after where the
+// exit code doesn't ask for later.
 func takeResult(file string, r *runner.Result) {
+	var later string
+	defer func() { setLater(r, later) }()
 	st, err := os.Lstat(file)
 	if errors.Is(err, os.ErrNotExist) {
 		return
@@ -75,7 +77,7 @@ func takeResult(file string, r *runner.Result) {
 		case "result":
 			r.Result = value
 		case "retry_after":
-			note(r, "RUNNER_RESULT: unknown key retry_after is ignored")
+			later = value
 		}
 	}
 	if !errors.Is(err, io.EOF) {

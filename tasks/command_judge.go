@@ -63,6 +63,8 @@ func (a *commandAction) judge(e process.Exit, cause error, limit func() time.Dur
 		r.Outcome, r.Detail, r.Error = ledger.Succeeded, ledger.DetailNoop, ""
 	case slices.Contains(a.spec.Permanent, e.Code):
 		r.Outcome = ledger.FailedForGood
+	case slices.Contains(a.spec.Later, e.Code):
+		r.Outcome = ledger.AskedLater
 	default:
 		r.Outcome = ledger.FailedAttempt
 	}

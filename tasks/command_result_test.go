@@ -77,7 +77,8 @@ func TestResultFileIsRead(t *testing.T) {
 		{"4", []string{"result=x\r"}, "x", "exit status 4"},
 		{"0", []string{"result=" + strings.Repeat("优", 2000)}, strings.Repeat("优", 1364) + "…", ""},
 		{"0", []string{"result=\xff"}, "\ufffd", ""},
-		{"1", []string{"retry_after=30s"}, "", "exit status 1\nRUNNER_RESULT: unknown key retry_after is ignored"},
+		{"1", []string{"retry_after=30s"}, "", "exit status 1"},
+		{"0", []string{"retry_after=x"}, "", ""},
 	} {
 		a := helperAction(t, "result", append([]string{c.code}, c.lines...)...)
 		r := act(t, a)

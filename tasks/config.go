@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"time"
 	_ "time/tzdata" // time zones must not depend on the host
 
 	"runner/tasks/internal/decode"
@@ -97,19 +96,4 @@ func absolute(dir, path string) string {
 		return path
 	}
 	return filepath.Join(dir, path)
-}
-
-// localZone gives the name of the system's time zone as well as it is known.
-func localZone() string {
-	if tz := strings.TrimPrefix(os.Getenv("TZ"), ":"); tz != "" {
-		if _, err := time.LoadLocation(tz); err == nil {
-			return tz
-		}
-	}
-	if link, err := filepath.EvalSymlinks("/etc/localtime"); err == nil {
-		if _, name, ok := strings.Cut(link, "zoneinfo/"); ok {
-			return name
-		}
-	}
-	return time.Local.String()
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"runner/ledger"
+	"runner/runner"
 )
 
 func write(t testing.TB, dir, name, text string) string {
@@ -111,7 +112,7 @@ func TestEveryKeyOfTheConfigurationArrives(t *testing.T) {
 	wantSpec := &commandSpec{
 		Argv: []string{"./grant.sh", "{{.biz_id}}", "012", "yes", "1_000", "2026-01-01", "--name={{.fields.name}}"},
 		Base: c.Dir, Beside: true, Dir: filepath.Join(c.Dir, "work"), Stdin: "json",
-		Noop: []int{10}, Permanent: []int{20, 21}, KeepOutput: "all",
+		Noop: []int{10}, Permanent: []int{20, 21}, Later: []int{75}, KeepOutput: "all",
 	}
 	if d := cmp.Diff(wantSpec, spec); d != "" {
 		t.Error(d)
@@ -129,6 +130,9 @@ func TestDefaults(t *testing.T) {
 	}
 	if !c.CreateLedger || c.Ledger != "" || c.TimeZone == "" || c.Tasks[0].Location != time.Local || c.Tasks[0].HasRecords {
 		t.Errorf("got %+v", c)
+	}
+	if task.Rate != 0 || task.MaxFailures.Limited || task.Overlap != runner.Join || task.MaxWait != 10*time.Minute {
+		t.Errorf("got %+v", task)
 	}
 	if task.Jobs != runtime.GOMAXPROCS(0) || task.Policy != ledger.DefaultPolicy() {
 		t.Errorf("got %+v", task)

@@ -54,10 +54,10 @@ func (e Exec) zone() string {
 	switch {
 	case e.TimeZone != "":
 		return e.TimeZone
-	case e.Location != nil && e.Location != time.Local:
-		return e.Location.String()
+	case e.Location != nil:
+		return ZoneName(e.Location)
 	}
-	return localZone()
+	return ZoneName(time.Local)
 }
 
 func (e Exec) policy() (ledger.Policy, error) {
@@ -83,7 +83,7 @@ func (e Exec) command() (spec, error) {
 	if err != nil {
 		return nil, fmt.Errorf("folder of the command: %w", err)
 	}
-	s := &commandSpec{Base: dir, Dir: dir}
+	s := &commandSpec{Base: dir, Dir: dir, Later: []int{exitLater}}
 	if len(e.Command) == 0 || strings.TrimSpace(e.Command[0]) == "" {
 		return nil, &HintError{Msg: "no command is given", Hint: "runner exec NAME -- COMMAND…"}
 	}

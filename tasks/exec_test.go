@@ -57,7 +57,7 @@ func TestExecBuildsATask(t *testing.T) {
 		t.Errorf("got %+v %s", task, d)
 	}
 	wd, _ := os.Getwd()
-	action, _ := json.Marshal(map[string]any{"argv": []string{"./x", "{}"}, "braces": true, "base": wd + "/sub", "dir": wd + "/sub"})
+	action, _ := json.Marshal(map[string]any{"argv": []string{"./x", "{}"}, "braces": true, "base": wd + "/sub", "dir": wd + "/sub", "later": []int{75}})
 	if d := cmp.Diff(jsonValue(t, action), jsonValue(t, task.Definition.Action)); d != "" {
 		t.Error(d)
 	}

@@ -1,71 +1,66 @@
 package tasks
 
-import (
-	"fmt"
-	"time"
+import "runner/tasks/internal/decode"
 
-	"runner/tasks/internal/decode"
-)
+// What follows is runner.yaml as it is written. The tags are all that is said
+// about a key: the decoder, the JSON Schema and docs/configuration.md are made
+// from them.
 
-// configFile is runner.yaml as it is written.
+// configFile is the whole file.
 type configFile struct {
-	Ledger       string               `yaml:"ledger"`
-	Namespace    string               `yaml:"namespace"`
-	CreateLedger bool                 `yaml:"create_ledger"`
-	TimeZone     string               `yaml:"timezone"`
-	Tasks        decode.Map[taskFile] `yaml:"tasks"`
+	Ledger       string               `yaml:"ledger" default:".runner/ledger.db beside the file" jsonschema_description:"Where it is kept what was done. ${NAME} is replaced by that environment variable."`
+	Namespace    string               `yaml:"namespace" jsonschema_description:"Goes into idempotency keys. Set it where two projects write to one business database."`
+	CreateLedger bool                 `yaml:"create_ledger" default:"true" jsonschema_description:"With false a missing ledger is an error (exit 7) instead of a new one."`
+	TimeZone     string               `yaml:"timezone" default:"the system's" jsonschema_description:"In which today is meant, such as Asia/Shanghai or UTC."`
+	Tasks        decode.Map[taskFile] `yaml:"tasks" jsonschema:"required" jsonschema_description:"The tasks by name; at least one."`
 }
 
-// taskFile is one task of it. The value of each kind of action lies in the
-// field of that name.
+// taskFile is one task. The value of each kind of action lies in the field of
+// that name.
 type taskFile struct {
-	Description string             `yaml:"description"`
-	Records     recordsFile        `yaml:"records"`
-	Run         []string           `yaml:"run"`
-	Shell       string             `yaml:"shell"`
-	Go          string             `yaml:"go"`
-	Env         decode.Map[string] `yaml:"env"`
-	Dir         string             `yaml:"dir"`
-	Stdin       string             `yaml:"stdin"`
-	Idempotent  bool               `yaml:"idempotent"`
-	Jobs        int                `yaml:"jobs"`
-	Timeout     Duration           `yaml:"timeout"`
-	Retry       retryFile          `yaml:"retry"`
-	ExitCodes   exitCodesFile      `yaml:"exit_codes"`
-	KeepOutput  string             `yaml:"keep_output"`
-	Secrets     []string           `yaml:"secrets"`
-	AllowEmpty  bool               `yaml:"allow_empty"`
+	Description string             `yaml:"description" jsonschema_description:"What the task is for, in listings."`
+	Records     recordsFile        `yaml:"records" default:"one record a date, with the biz_id -" jsonschema_description:"Where its records come from."`
+	Run         []string           `yaml:"run" jsonschema:"minItems=1" jsonschema_description:"A program and its arguments. It is looked up beside this file, then in PATH. Arguments may hold {{.biz_id}}, {{.execute_date}}, {{.fields.NAME}}, {{.task_name}}, {{.generation}} and {{.idempotency_key}}."`
+	Shell       string             `yaml:"shell" jsonschema_description:"A script for sh. The record comes as \"$1\", $RUNNER_BIZ_ID, $RUNNER_EXECUTE_DATE and $RUNNER_FIELD_NAME, never by a template."`
+	Go          string             `yaml:"go" jsonschema_description:"The name of a Go function that is built in."`
+	Env         decode.Map[string] `yaml:"env" jsonschema_description:"Environment variables of commands, added to those of runner."`
+	Dir         string             `yaml:"dir" default:"that of the file" jsonschema_description:"The folder in which the command runs."`
+	Stdin       choice             `yaml:"stdin" default:"nothing" jsonschema:"enum=json" jsonschema_description:"What the command reads on stdin: the whole record as JSON."`
+	Idempotent  bool               `yaml:"idempotent" default:"false" jsonschema_description:"Repeating the action is harmless, so an attempt whose outcome is unknown is repeated."`
+	Jobs        int                `yaml:"jobs" default:"the number of CPUs" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"How many records are worked on at once."`
+	Timeout     Duration           `yaml:"timeout" default:"1h" jsonschema_description:"How long one attempt may take; 0 is no limit."`
+	Retry       retryFile          `yaml:"retry" jsonschema_description:"How a failed record is tried again."`
+	Rate        rate               `yaml:"rate" default:"no limit" jsonschema_description:"How many attempts may start in a second, a minute or an hour, such as 50/s, 100/m or 1000/h."`
+	MaxFailures tolerance          `yaml:"max_failures" default:"no limit" jsonschema_description:"The run halts when more attempts than this ended failed or in doubt: a number, or a share such as 5%, which is judged after 20 attempts."`
+	Overlap     choice             `yaml:"overlap" default:"join" jsonschema:"enum=join,enum=skip,enum=fail" jsonschema_description:"What a run does while another one works on the same task and date: share the records, leave them (exit 0), or fail (exit 5)."`
+	MaxWait     Duration           `yaml:"max_wait" default:"10m" jsonschema_description:"A run that would wait longer than this for its next record ends (exit 5)."`
+	ExitCodes   exitCodesFile      `yaml:"exit_codes" jsonschema_description:"What exit codes of the command mean. 0 is done, others are a failed attempt."`
+	KeepOutput  choice             `yaml:"keep_output" default:"failed" jsonschema:"enum=failed,enum=all,enum=none" jsonschema_description:"Of which attempts the output of the command is kept; failed is all that did not succeed."`
+	Secrets     []string           `yaml:"secrets" jsonschema_description:"Names of environment variables whose values are written as ***."`
+	AllowEmpty  bool               `yaml:"allow_empty" default:"false" jsonschema_description:"An input without records is right; else it is an error (exit 2)."`
 }
 
+// recordsFile says where records come from. The value of each kind of source
+// lies in the field of that name.
 type recordsFile struct {
-	Lines string           `yaml:"lines"`
-	CSV   string           `yaml:"csv"`
-	BizID decode.OneOrMany `yaml:"biz_id"`
+	Lines   string           `yaml:"lines" jsonschema_description:"A file with one biz_id a line. Its path may hold {{.execute_date}}; - is stdin."`
+	CSV     string           `yaml:"csv" jsonschema_description:"A CSV file (RFC 4180) with a header, one record a row. Path as for lines."`
+	JSONL   string           `yaml:"jsonl" jsonschema_description:"A file with one JSON object a line. Numbers keep their text. Path as for lines."`
+	Command []string         `yaml:"command" jsonschema:"minItems=1" jsonschema_description:"A program and its arguments, which may hold {{.execute_date}}. What it prints on stdout is the input. If it fails, nothing runs."`
+	Glob    string           `yaml:"glob" jsonschema_description:"A pattern with *, ? and [a-z]; one record a file. The biz_id is the path as the pattern writes it, the fields are path (absolute) and name. May hold {{.execute_date}}."`
+	Format  choice           `yaml:"format" default:"lines" jsonschema:"enum=lines,enum=csv,enum=jsonl" jsonschema_description:"What a command prints."`
+	BizID   decode.OneOrMany `yaml:"biz_id" default:"biz_id" jsonschema_description:"The column of a csv, or the member of a jsonl, that identifies a record; several are joined by ':', with ':' and '\\' in them escaped."`
 }
 
 type retryFile struct {
-	Attempts   int      `yaml:"attempts"`
-	Backoff    Duration `yaml:"backoff"`
-	MaxBackoff Duration `yaml:"max_backoff"`
+	Attempts   int      `yaml:"attempts" default:"3" jsonschema:"minimum=1" jsonschema_description:"How often a record is started, at most, the first time included."`
+	Backoff    Duration `yaml:"backoff" default:"1s" jsonschema_description:"The wait before the second attempt; doubles each time, with full jitter."`
+	MaxBackoff Duration `yaml:"max_backoff" default:"1m, or backoff if that is longer" jsonschema_description:"The longest such wait."`
+	MaxLater   Duration `yaml:"max_later" default:"24h" jsonschema_description:"For how long a record may ask to be tried later before it counts as failed."`
 }
 
 type exitCodesFile struct {
-	Noop      []int `yaml:"noop"`
-	Permanent []int `yaml:"permanent"`
-}
-
-// Duration is a length of time that isn't negative, written as 30s or 1h30m.
-type Duration time.Duration
-
-// UnmarshalText reads what time.ParseDuration reads.
-func (d *Duration) UnmarshalText(b []byte) error {
-	v, err := time.ParseDuration(string(b))
-	switch {
-	case err != nil:
-		return fmt.Errorf("wants a duration such as 30s, 5m or 1h30m, not %q", b)
-	case v < 0:
-		return fmt.Errorf("is negative: %s", b)
-	}
-	*d = Duration(v)
-	return nil
+	Noop      []int `yaml:"noop" jsonschema:"minimum=1,maximum=255" jsonschema_description:"Done, because there was nothing to do."`
+	Permanent []int `yaml:"permanent" jsonschema:"minimum=1,maximum=255" jsonschema_description:"Failed for good: not tried again."`
+	Later     []int `yaml:"later" default:"[75]" jsonschema:"minimum=1,maximum=255" jsonschema_description:"Not now: the whole task pauses for the retry_after that the command wrote to $RUNNER_RESULT, or 30s; not counted as an attempt."`
 }

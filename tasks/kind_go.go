@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -96,5 +97,9 @@ func (a *goAction) Act(ctx context.Context, at runner.Attempt) (r runner.Result)
 			return runner.Result{Outcome: ledger.NotStarted, Error: err.Error(), Halt: true}
 		}
 	}
-	return a.call(ctx, at)
+	r = a.call(ctx, at)
+	if r.Outcome == ledger.AskedLater {
+		r.RetryAfter = max(cmp.Or(r.RetryAfter, defaultLater), minLater)
+	}
+	return r
 }

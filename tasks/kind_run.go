@@ -3,6 +3,7 @@ package tasks
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -21,12 +22,7 @@ func checkRun(c *checker, f *taskFile) spec {
 		c.doc.Report(`"run" is an empty list`, "", &f.Run)
 		return s
 	}
-	switch program := &f.Run[0]; {
-	case *program == "":
-		c.doc.Report("the name of the program is empty", "", program)
-	case strings.Contains(*program, "{{"):
-		c.doc.Report(fmt.Sprintf("the program can't be a template: %q", *program), "it is looked up once, before anything runs", program)
-	}
+	c.program(&f.Run[0])
 	for i := range f.Run[1:] {
 		item := &f.Run[1+i]
 		if _, err := parseTemplate(*item); err != nil {
@@ -34,6 +30,15 @@ func checkRun(c *checker, f *taskFile) spec {
 		}
 	}
 	return s
+}
+
+func (c *checker) program(p *string) {
+	switch {
+	case *p == "":
+		c.doc.Report("the name of the program is empty", "", p)
+	case strings.Contains(*p, "{{"):
+		c.doc.Report(fmt.Sprintf("the program can't be a template: %q", *p), "it is looked up once, before anything runs", p)
+	}
 }
 
 func storedCommand(text json.RawMessage) (spec, error) {
@@ -50,8 +55,8 @@ func storedCommand(text json.RawMessage) (spec, error) {
 // command takes what run and shell have in common.
 func (c *checker) command(f *taskFile) *commandSpec {
 	s := &commandSpec{
-		Base: c.dir, Dir: c.dir, Stdin: f.Stdin, KeepOutput: f.KeepOutput,
-		Noop: f.ExitCodes.Noop, Permanent: f.ExitCodes.Permanent,
+		Base: c.dir, Dir: c.dir, Stdin: string(f.Stdin), KeepOutput: string(f.KeepOutput),
+		Noop: f.ExitCodes.Noop, Permanent: f.ExitCodes.Permanent, Later: c.later(&f.ExitCodes),
 	}
 	if c.doc.Has(&f.Dir) {
 		s.Dir = absolute(c.dir, f.Dir)
@@ -62,27 +67,25 @@ func (c *checker) command(f *taskFile) *commandSpec {
 			c.doc.Report(`"dir" can't hold a template`, "it is the same for all records", &f.Dir)
 		}
 	}
-	c.oneOf("stdin", &f.Stdin, stdinJSON)
-	c.oneOf("keep_output", &f.KeepOutput, keepFailed, keepAll, keepNone)
 	c.exitCodes(&f.ExitCodes)
 	return s
 }
 
-func (c *checker) oneOf(key string, p *string, allowed ...string) {
-	if !c.doc.Has(p) {
-		return
+// later gives the codes that ask for later: where the task says nothing of
+// it, the usual one, unless that means something else here.
+func (c *checker) later(f *exitCodesFile) []int {
+	if c.doc.Has(&f.Later) {
+		return f.Later
 	}
-	for _, a := range allowed {
-		if *p == a {
-			return
-		}
+	if slices.Contains(f.Noop, exitLater) || slices.Contains(f.Permanent, exitLater) {
+		return nil
 	}
-	c.doc.Report(fmt.Sprintf("%q can be %s, not %q", key, strings.Join(allowed, ", "), *p), "", p)
+	return []int{exitLater}
 }
 
 func (c *checker) exitCodes(f *exitCodesFile) {
 	said := map[int]bool{}
-	for _, list := range [][]int{f.Noop, f.Permanent} {
+	for _, list := range [][]int{f.Noop, f.Permanent, f.Later} {
 		for i := range list {
 			code := &list[i]
 			switch {

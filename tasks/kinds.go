@@ -28,6 +28,9 @@ type spec interface {
 	action(s surroundings) runner.Action
 	// masked gives what may be stored, and whether a secret was taken out.
 	masked(m *output.Masker) (stored any, incomplete bool)
+	// words says it for people, not masked, and the folder where it is done,
+	// if that matters.
+	words() (action, dir string)
 }
 
 // surroundings is what an action needs besides its spec and isn't stored.

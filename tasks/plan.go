@@ -1,10 +1,12 @@
 package tasks
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
 	"runtime"
+	"time"
 
 	"runner/ledger"
 	"runner/runner"
@@ -24,6 +26,7 @@ type plan struct {
 	namespace  string
 	timeZone   string
 	policy     ledger.Policy
+	flow       flow
 	jobs       int
 	allowEmpty bool
 	kind       string
@@ -32,14 +35,16 @@ type plan struct {
 	secrets    []string // names
 }
 
+// flow is how a run treats a task. It is no part of a definition.
+type flow struct {
+	maxFailures runner.Tolerance
+	rate        float64
+	overlap     runner.Overlap // empty: join
+	maxWait     time.Duration  // 0: the default
+}
+
 func (p *plan) build(jobs int) (runner.Task, error) {
-	if jobs == 0 {
-		jobs = p.jobs
-	}
-	if jobs == 0 {
-		jobs = min(runtime.GOMAXPROCS(0), maxJobs) // heeds the limits of containers
-	}
-	if jobs < 1 || jobs > maxJobs {
+	if jobs = p.parallel(jobs); jobs < 1 || jobs > maxJobs {
 		return runner.Task{}, fmt.Errorf("jobs must be 1 to %d, not %d", maxJobs, jobs)
 	}
 	mask := p.masker()
@@ -50,11 +55,20 @@ func (p *plan) build(jobs int) (runner.Task, error) {
 	return p.task(jobs, mask, def), nil
 }
 
+// parallel gives the number of jobs: that which is asked for, else its own,
+// else that of the CPUs.
+func (p *plan) parallel(asked int) int {
+	cpus := min(runtime.GOMAXPROCS(0), maxJobs) // heeds the limits of containers
+	return cmp.Or(asked, p.jobs, cpus)
+}
+
 func (p *plan) task(jobs int, mask *output.Masker, def runner.Definition) runner.Task {
 	return runner.Task{
 		Name: p.name, Namespace: p.namespace, Policy: p.policy, Jobs: jobs, AllowEmpty: p.allowEmpty,
-		Action:     p.spec.action(surroundings{env: p.env, mask: mask}),
-		Definition: def,
+		Action:      p.spec.action(surroundings{env: p.env, mask: mask}),
+		Definition:  def,
+		MaxFailures: p.flow.maxFailures, Rate: p.flow.rate,
+		Overlap: cmp.Or(p.flow.overlap, runner.Join), MaxWait: cmp.Or(p.flow.maxWait, runner.MaxWait),
 	}
 }
 

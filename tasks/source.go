@@ -16,7 +16,11 @@ import (
 const (
 	FormatLines = "lines" // a biz_id a line
 	FormatCSV   = "csv"   // RFC 4180 with a header
+	FormatJSONL = "jsonl" // a JSON object a line
 )
+
+// defaultBizID is the column or member that identifies a record.
+const defaultBizID = "biz_id"
 
 // Field is a name with a value.
 type Field struct{ Name, Value string }
@@ -24,20 +28,20 @@ type Field struct{ Name, Value string }
 // SourceOptions say where records come from. Either Path or IDs is given.
 type SourceOptions struct {
 	Path   string    // "-" is Stdin
-	Format string    // empty: csv if the path ends in .csv, else lines
-	BizID  []string  // columns of a csv that make the biz_id; empty: biz_id
+	Format string    // empty: csv or jsonl if the path ends so, else lines
+	BizID  []string  // columns or members that make the biz_id; empty: biz_id
 	Stdin  io.Reader // not closed
 	IDs    []string  // records by hand
-	Fields []Field   // are added to every record
+	Fields []Field   // are added to every record, which must not have them
 }
 
 // OpenSource opens a source. Close must be called on it.
 func OpenSource(o SourceOptions) (runner.Source, error) {
-	if err := checkFields(o.Fields); err != nil {
-		return nil, err
-	}
 	if o.Format == "" {
 		o.Format = formatOf(o.Path)
+	}
+	if err := o.check(); err != nil {
+		return nil, err
 	}
 	switch {
 	case len(o.IDs) > 0 && o.Path != "":
@@ -46,27 +50,47 @@ func OpenSource(o SourceOptions) (runner.Source, error) {
 		return &listSource{name: "--biz-id", ids: o.IDs, fields: o.Fields}, nil
 	case o.Path == "":
 		return nil, fmt.Errorf("no source of records is given")
-	case o.Format != FormatLines && o.Format != FormatCSV:
-		return nil, &HintError{Msg: fmt.Sprintf("unknown format %q", o.Format), Hint: "use lines or csv"}
-	case o.Format == FormatLines && len(o.BizID) > 0:
-		return nil, &HintError{Msg: "columns of the biz_id are given, but lines have no columns", Hint: "use --format csv"}
 	}
 	in, err := openInput(o.Path, o.Stdin)
 	if err != nil {
 		return nil, err
 	}
-	if o.Format == FormatLines {
-		return &linesSource{input: in, payload: payloadOf(o.Fields)}, nil
+	return o.text(in), nil
+}
+
+func (o *SourceOptions) check() error {
+	switch o.Format {
+	case FormatLines, FormatCSV, FormatJSONL:
+	default:
+		return &HintError{Msg: fmt.Sprintf("unknown format %q", o.Format), Hint: "use lines, csv or jsonl"}
 	}
-	if len(o.BizID) == 0 {
-		o.BizID = []string{"biz_id"}
+	if o.Format == FormatLines && len(o.BizID) > 0 {
+		return &HintError{Msg: "columns of the biz_id are given, but lines have no columns", Hint: "use --format csv or jsonl"}
 	}
-	return &csvSource{input: in, bizID: o.BizID, fields: o.Fields}, nil
+	return checkFields(o.Fields)
+}
+
+// text reads records from a text.
+func (o *SourceOptions) text(in *input) runner.Source {
+	bizID := o.BizID
+	if len(bizID) == 0 {
+		bizID = []string{defaultBizID}
+	}
+	switch o.Format {
+	case FormatCSV:
+		return &csvSource{input: in, bizID: bizID, fields: o.Fields}
+	case FormatJSONL:
+		return &jsonlSource{input: in, bizID: bizID, fields: o.Fields}
+	}
+	return &linesSource{input: in, payload: payloadOf(o.Fields)}
 }
 
 func formatOf(path string) string {
-	if strings.EqualFold(filepath.Ext(path), ".csv") {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".csv":
 		return FormatCSV
+	case ".jsonl", ".ndjson":
+		return FormatJSONL
 	}
 	return FormatLines
 }

@@ -87,6 +87,8 @@ func (t *csvTable) checkHeader() error {
 		switch {
 		case name == "":
 			return t.fail(line, fmt.Sprintf("column %d of the header has no name", i+1), "")
+		case i >= len(t.header) && slices.Contains(t.header, name):
+			return t.fail(line, collision(name).Error(), "")
 		case slices.Contains(names[:i], name):
 			return t.fail(line, fmt.Sprintf("column %q is there twice", name), "")
 		}

@@ -8,6 +8,7 @@ import (
 	"hash/maphash"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"runner/runner"
@@ -26,11 +27,16 @@ const (
 // time. A file is read through one handle; what can't be read twice is copied
 // to a temporary file first.
 type input struct {
-	name   string
-	stream io.Reader // to be spooled at the first read; nil once that is done
-	file   *os.File
-	close  func() error
-	err    error // of spooling
+	name string
+	file *os.File
+	// produce writes what can't be read twice, to be spooled at the first
+	// read; nil once that is done.
+	produce func(w io.Writer) error
+	close   func() error
+	err     error // of spooling
+	mu      sync.Mutex
+	temp    *os.File // the spooled text, to be removed
+	closed  bool
 
 	start, size int64
 	modified    time.Time
@@ -40,10 +46,15 @@ type input struct {
 	summed      bool
 }
 
+func newInput(name string) *input {
+	return &input{name: name, seed: maphash.MakeSeed(), close: func() error { return nil }}
+}
+
 func openInput(path string, stdin io.Reader) (*input, error) {
-	in := &input{name: path, seed: maphash.MakeSeed(), close: func() error { return nil }}
+	in := newInput(path)
+	stream := stdin
 	if path == "-" {
-		in.name, in.stream = "stdin", stdin
+		in.name = "stdin"
 		if f, ok := stdin.(*os.File); ok {
 			in.file = f
 		} else if stdin == nil {
@@ -56,7 +67,11 @@ func openInput(path string, stdin io.Reader) (*input, error) {
 			errors.As(err, &pe)
 			return nil, &runner.PlaceError{Name: path, Msg: "can't be read: " + pe.Err.Error()}
 		}
-		in.file, in.stream, in.close = f, f, f.Close
+		in.file, stream, in.close = f, f, f.Close
+	}
+	in.produce = func(w io.Writer) error {
+		_, err := io.CopyBuffer(w, struct{ io.Reader }{stream}, make([]byte, bufferSize))
+		return err
 	}
 	if err := in.look(); err != nil {
 		_ = in.close() // only read
@@ -82,24 +97,23 @@ func (in *input) look() error {
 	if in.start, err = in.file.Seek(0, io.SeekCurrent); err != nil {
 		return nil
 	}
-	in.size, in.modified, in.stream = st.Size(), st.ModTime(), nil
+	in.size, in.modified, in.produce = st.Size(), st.ModTime(), nil
 	return nil
 }
 
 // Name is what people know the source by.
 func (in *input) Name() string { return in.name }
 
-// Close releases the file.
-func (in *input) Close() error { return in.close() }
+func (in *input) fail(line int64, msg, hint string) error { return in.failAt(line, 0, msg, hint) }
 
-func (in *input) fail(line int64, msg, hint string) error {
-	return &runner.PlaceError{Name: in.name, Line: line, Msg: msg, Hint: hint}
+func (in *input) failAt(line int64, column int, msg, hint string) error {
+	return &runner.PlaceError{Name: in.name, Line: line, Column: column, Msg: msg, Hint: hint}
 }
 
 // read begins a pass over the text, without its byte order mark. What comes
 // from limit is the text as it is.
 func (in *input) read(wrap func(io.Reader) io.Reader) (*bufio.Reader, error) {
-	if in.stream != nil && in.err == nil {
+	if in.produce != nil && in.err == nil {
 		in.err = in.spool()
 	}
 	if in.err != nil {
@@ -130,67 +144,4 @@ func (in *input) broken(line int64, err error) error {
 		return err
 	}
 	return in.fail(line, "reading broke off: "+err.Error(), "")
-}
-
-// spool copies the stream to a temporary file that only this process can
-// reach.
-func (in *input) spool() error {
-	f, err := os.CreateTemp("", "runner-input-")
-	if err != nil {
-		return in.fail(0, "can't be spooled: "+err.Error(), "")
-	}
-	os.Remove(f.Name()) // where an open file can't be removed, Close does it
-	closeStream := in.close
-	in.close = func() error {
-		f.Close()
-		os.Remove(f.Name())
-		return closeStream()
-	}
-	buf, line := make([]byte, bufferSize), int64(1)
-	for {
-		n, err := in.stream.Read(buf)
-		if _, werr := f.Write(buf[:n]); werr != nil {
-			return in.fail(line, "can't be spooled: "+werr.Error(), "set TMPDIR to a folder with more space")
-		}
-		line += int64(bytes.Count(buf[:n], []byte("\n")))
-		in.size += int64(n)
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return in.broken(line, err)
-		}
-	}
-	in.file, in.stream, in.fixed = f, nil, true
-	return nil
-}
-
-// pass reads the text once and finds out at its end whether it was that of
-// the other passes.
-type pass struct {
-	in      *input
-	section *io.SectionReader
-	hash    maphash.Hash
-}
-
-func (p *pass) Read(b []byte) (int, error) {
-	n, err := p.section.Read(b)
-	if p.in.fixed {
-		return n, err
-	}
-	p.hash.Write(b[:n])
-	if err == io.EOF && p.in.changed(p.hash.Sum64()) {
-		return n, p.in.fail(0, "changed while it was read", "write a new file and rename it, instead of changing one that is in use")
-	}
-	return n, err
-}
-
-func (in *input) changed(sum uint64) bool {
-	st, err := in.file.Stat()
-	if err != nil || st.Size() != in.size || !st.ModTime().Equal(in.modified) {
-		return true
-	}
-	before, known := in.sum, in.summed
-	in.sum, in.summed = sum, true
-	return known && before != sum
 }

@@ -25,45 +25,37 @@ type linesSource struct {
 
 func (s *linesSource) Records() iter.Seq2[runner.Item, error] {
 	return func(yield func(runner.Item, error) bool) {
-		r, err := s.read(func(r io.Reader) io.Reader { return r })
-		if err != nil {
-			yield(runner.Item{}, err)
-			return
-		}
-		var buf []byte
-		for line := int64(1); ; line++ {
-			buf, err = readLine(r, buf[:0])
-			if err == io.EOF {
-				return
+		s.lines("is this a list with one biz_id a line?", yield, func(line int64, text []byte) (runner.Item, error) {
+			item := runner.Item{BizID: string(text), Line: line, Payload: bytes.Clone(s.payload)}
+			if err := ledger.CheckBizID(item.BizID); err != nil {
+				return item, s.fail(line, err.Error(), hintFor(item.BizID))
 			}
-			if err == nil && len(bytes.Trim(buf, " \t")) == 0 {
-				continue
-			}
-			item := runner.Item{BizID: string(buf), Line: line, Payload: bytes.Clone(s.payload)}
-			if err = s.check(item, err); err != nil {
-				yield(runner.Item{}, err)
-				return
-			}
-			if !yield(item, nil) {
-				return
-			}
-		}
+			return item, nil
+		})
 	}
 }
 
-// check turns an error of reading, or what is wrong with an id, into one with
-// a place.
-func (s *linesSource) check(item runner.Item, err error) error {
-	switch {
-	case errors.Is(err, errLong):
-		return s.fail(item.Line, "the line is "+err.Error(), "is this a list with one biz_id a line?")
-	case err != nil:
-		return s.broken(item.Line, err)
+// lines yields a record for each line that isn't blank.
+func (in *input) lines(hint string, yield func(runner.Item, error) bool, record func(line int64, text []byte) (runner.Item, error)) {
+	r, err := in.read(func(r io.Reader) io.Reader { return r })
+	var buf []byte
+	for line := int64(1); err == nil; line++ {
+		buf, err = readLine(r, buf[:0])
+		switch {
+		case err == io.EOF:
+			return
+		case errors.Is(err, errLong):
+			err = in.fail(line, "the line is "+err.Error(), hint)
+		case err != nil:
+			err = in.broken(line, err)
+		case len(bytes.Trim(buf, " \t")) > 0:
+			var item runner.Item
+			if item, err = record(line, buf); err == nil && !yield(item, nil) {
+				return
+			}
+		}
 	}
-	if err := ledger.CheckBizID(item.BizID); err != nil {
-		return s.fail(item.Line, err.Error(), hintFor(item.BizID))
-	}
-	return nil
+	yield(runner.Item{}, err)
 }
 
 func hintFor(text string) string {

@@ -180,6 +180,21 @@ func TestSourcesThatCannotBeOpened(t *testing.T) {
 	}
 }
 
+// What names the records of a task names others that are given to it.
+func TestOtherRecordsHaveTheNamesOfTheTask(t *testing.T) {
+	c := mustLoad(t, "tasks: {a: {go: noop, records: {csv: x, biz_id: [a, b]}}}")
+	for format, text := range map[string]string{FormatCSV: "b,a\n2,1\n", FormatJSONL: `{"a":"1","b":2}`, FormatLines: "1:2\n"} {
+		s, err := c.Tasks[0].SourceFrom(SourceOptions{Path: "-", Format: format, Stdin: strings.NewReader(text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if items, err := all(s); err != nil || len(items) != 1 || items[0].BizID != "1:2" {
+			t.Errorf("%s: %v, %v", format, show(items), err)
+		}
+		s.Close()
+	}
+}
+
 func TestTaskOpensItsOwnRecords(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "users-2026-11-29.csv", "user,coupon\nu,c\n")
@@ -188,12 +203,17 @@ tasks:
   csv: {go: noop, records: {csv: "users-{{.execute_date}}.csv", biz_id: [user, coupon]}}
   in: {go: noop, records: {lines: "-"}}
   one: {go: noop}
+  jsonl: {go: noop, records: {jsonl: "-", biz_id: [a, b]}}
 `))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []string{`2:u:c {"user":"u","coupon":"c"}`, "1:x", "0:" + ledger.NoBizID} {
-		s, err := c.Tasks[i].Source("2026-11-29", strings.NewReader("x\n"))
+	for i, want := range []string{`2:u:c {"user":"u","coupon":"c"}`, "1:x", "0:" + ledger.NoBizID, `1:x:1 {"a":"x","b":1}`} {
+		stdin := "x\n"
+		if i == 3 {
+			stdin = `{"a":"x","b":1}`
+		}
+		s, err := c.Tasks[i].Source("2026-11-29", strings.NewReader(stdin))
 		if err != nil {
 			t.Fatal(err)
 		}

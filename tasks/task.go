@@ -17,6 +17,7 @@ type Task struct {
 
 	dir     string
 	records recordsFile
+	source  *sourceKind // nil: none
 	plan    plan
 }
 
@@ -24,32 +25,25 @@ type Task struct {
 // that of the CPUs.
 func (t *Task) Build(jobs int) (runner.Task, error) { return t.plan.build(jobs) }
 
-// Source opens the task's own records. stdin is what a path of "-" means.
-func (t *Task) Source(date string, stdin io.Reader) (runner.Source, error) {
-	if !t.HasRecords {
-		return &listSource{name: "task " + t.Name, ids: []string{ledger.NoBizID}}, nil
-	}
-	o := SourceOptions{Path: t.records.Lines, Format: FormatLines, Stdin: stdin}
-	if t.records.CSV != "" {
-		o.Path, o.Format, o.BizID = t.records.CSV, FormatCSV, t.records.BizID
-	}
-	path, err := renderPath(o.Path, date)
-	if err != nil {
+// Source opens the task's own records. stdin is what a path of "-" means;
+// fields are added to every record.
+func (t *Task) Source(date string, stdin io.Reader, fields ...Field) (runner.Source, error) {
+	if err := checkFields(fields); err != nil {
 		return nil, err
 	}
-	if o.Path = path; path != "-" {
-		o.Path = absolute(t.dir, path)
+	if !t.HasRecords {
+		return &listSource{name: "task " + t.Name, ids: []string{ledger.NoBizID}, fields: fields}, nil
 	}
-	return OpenSource(o)
+	return t.source.open(t, request{date: date, stdin: stdin, fields: fields})
 }
 
-// SourceFrom opens other records for the task; those of a csv are named by
-// the columns that name its own.
+// SourceFrom opens other records for the task. Unless o says it, what names its
+// own biz_id names theirs.
 func (t *Task) SourceFrom(o SourceOptions) (runner.Source, error) {
 	if o.Format == "" {
 		o.Format = formatOf(o.Path)
 	}
-	if o.Format == FormatCSV {
+	if o.Format != FormatLines && len(o.BizID) == 0 {
 		o.BizID = t.records.BizID
 	}
 	return OpenSource(o)

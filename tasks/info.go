@@ -1,0 +1,105 @@
+package tasks
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"runner/runner"
+)
+
+// Info is a task in words, for people and scripts. It holds names of secrets
+// and environment variables, never values; durations are written as in
+// runner.yaml.
+type Info struct {
+	Name        string    `json:"task_name"`
+	Description string    `json:"description"`
+	Kind        string    `json:"kind"`
+	Action      string    `json:"action"` // the command, masked
+	Source      string    `json:"source"` // in words
+	BizID       []string  `json:"biz_id"` // what names a record; empty: the source itself does
+	TimeZone    string    `json:"time_zone"`
+	Dir         string    `json:"dir"` // of the command; empty: it is no command
+	Jobs        int       `json:"jobs"`
+	Timeout     string    `json:"timeout"` // 0s: none
+	Retry       RetryInfo `json:"retry"`
+	Idempotent  bool      `json:"idempotent"`
+	AllowEmpty  bool      `json:"allow_empty"`
+	Rate        string    `json:"rate"`         // empty: no limit
+	MaxFailures string    `json:"max_failures"` // empty: no limit
+	Overlap     string    `json:"overlap"`
+	MaxWait     string    `json:"max_wait"`
+	Secrets     []string  `json:"secrets"`
+	Env         []string  `json:"env"`
+}
+
+// RetryInfo says how failed records are tried again.
+type RetryInfo struct {
+	Attempts   int    `json:"attempts"`
+	Backoff    string `json:"backoff"`
+	MaxBackoff string `json:"max_backoff"`
+	MaxLater   string `json:"max_later"`
+}
+
+// Info describes the task as its next run would take it.
+func (t *Task) Info() Info {
+	p, mask := &t.plan, t.plan.masker()
+	i := Info{
+		Name: t.Name, Description: t.Description, Kind: p.kind, TimeZone: p.timeZone,
+		Source: "one record a date", BizID: []string{}, Jobs: p.parallel(0),
+		Timeout: durationText(p.policy.Timeout), Idempotent: p.policy.Idempotent, AllowEmpty: p.allowEmpty,
+		Retry: RetryInfo{
+			Attempts: p.policy.Attempts, Backoff: durationText(p.policy.Backoff),
+			MaxBackoff: durationText(p.policy.MaxBackoff), MaxLater: durationText(p.policy.MaxLater),
+		},
+		MaxFailures: toleranceText(p.flow.maxFailures), Overlap: string(cmp.Or(p.flow.overlap, runner.Join)),
+		MaxWait: durationText(cmp.Or(p.flow.maxWait, runner.MaxWait).Truncate(time.Microsecond)),
+		Secrets: append([]string{}, p.secrets...), Env: []string{},
+	}
+	if p.flow.rate > 0 {
+		i.Rate = rateText(p.flow.rate)
+	}
+	i.Action, i.Dir = p.spec.words()
+	i.Action = mask.String(i.Action)
+	if t.source != nil {
+		i.Source = mask.String(t.source.words(&t.records))
+		i.BizID = t.bizIDNames()
+	}
+	for _, v := range p.env {
+		i.Env = append(i.Env, v.name)
+	}
+	return i
+}
+
+// bizIDNames gives the columns or members that identify a record.
+func (t *Task) bizIDNames() []string {
+	switch f := t.source.format(&t.records); {
+	case f != FormatCSV && f != FormatJSONL:
+		return []string{}
+	case len(t.records.BizID) == 0:
+		return []string{defaultBizID}
+	}
+	return slices.Clone([]string(t.records.BizID))
+}
+
+// durationText writes a duration without the parts that are zero.
+func durationText(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+func (s *commandSpec) words() (action, dir string) {
+	if s.Script != "" {
+		return s.Script, s.Dir
+	}
+	return strings.Join(s.Argv, " "), s.Dir
+}
+
+func (s goSpec) words() (action, dir string) { return s.Function, "" }
