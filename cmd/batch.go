@@ -103,7 +103,7 @@ func (a *app) runOn(ctx context.Context, where located, led *ledger.Ledger, runs
 			if err != nil {
 				a.p.fail(err)
 			}
-			a.explain(s)
+			a.explain(s, where.zone)
 		})
 		left -= s.Begun
 		if stop.Asked() || err != nil || o.limit > 0 && left <= 0 {

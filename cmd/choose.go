@@ -1,12 +1,10 @@
 package cmd
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"runner/ledger"
 	"runner/runner"
@@ -15,21 +13,21 @@ import (
 
 // chosen is the records of one task that are to be rerun.
 type chosen struct {
-	task ledger.Selection
-	def  runner.Task
-	ids  []int64
-	asks map[ledger.Status]int // how many would only be rerun if a person insists
+	task  ledger.Selection
+	def   runner.Task
+	batch int64
+	ids   []int64
+	names []string              // biz_ids in the order of ids, for fresh input
+	asks  map[ledger.Status]int // how many would only be rerun if a person insists
+	fresh []ledger.Input        // the payloads to take
 }
 
 // tasksOn names the tasks that have records on a date.
 func tasksOn(ctx context.Context, led *ledger.Ledger, date string) (names []string, err error) {
-	err = led.Store().View(ctx, func(r ledger.Reader) error {
-		batches, err := r.Batches("", date)
-		for _, b := range batches {
-			names = append(names, b.TaskName)
-		}
-		return err
-	})
+	batches, err := led.Batches(ctx, "", date, date)
+	for _, b := range batches {
+		names = append(names, b.TaskName)
+	}
 	return names, err
 }
 
@@ -37,56 +35,44 @@ func tasksOn(ctx context.Context, led *ledger.Ledger, date string) (names []stri
 func (a *app) choose(ctx context.Context, where located, led *ledger.Ledger, sel ledger.Selection, o rerunOptions) (chosen, error) {
 	p := chosen{task: sel, asks: map[ledger.Status]int{}}
 	var refused error
-	var entries []ledger.Entry
-	err := led.Select(ctx, sel, func(page []ledger.Entry) error {
+	d := ledger.Decision{Generation: sel.Generation}
+	err := eachChosen(ctx, led, sel, func(page []ledger.Entry) (err error) {
+		if len(p.ids) == 0 {
+			p.batch = page[0].BatchID
+			if p.def, err = a.definition(ctx, where, led, sel, o.jobs); err != nil {
+				return err
+			}
+		}
 		for _, e := range page {
 			p.ids = append(p.ids, e.ID)
-			if e.Status != ledger.Failed && e.Status != ledger.Pending {
-				entries = append(entries, e)
+			if o.freshInput {
+				p.names = append(p.names, e.BizID)
+				_, err = ledger.Refresh(e, e.Payload, d, p.def.Policy)
+			} else {
+				_, err = ledger.Rerun(e, d, p.def.Policy)
+			}
+			var r *ledger.RefusedError
+			switch {
+			case errors.As(err, &r) && r.Asks:
+				p.asks[e.Status]++
+			case err != nil && refused == nil:
+				refused = err
 			}
 		}
 		return nil
 	})
-	if errors.Is(err, ledger.ErrNotFound) {
-		return p, unknownBatch(sel)
+	if err == nil {
+		err = refused
 	}
-	if err != nil || len(p.ids) == 0 {
-		return p, err
-	}
-	if p.def, err = a.definition(ctx, where, led, sel, o.jobs); err != nil {
-		return p, err
-	}
-	for _, e := range entries {
-		_, err := ledger.Rerun(e, ledger.Decision{Generation: sel.Generation}, p.def.Policy)
-		var r *ledger.RefusedError
-		switch {
-		case errors.As(err, &r) && r.Asks:
-			p.asks[e.Status]++
-		case err != nil && refused == nil:
-			refused = err
-		}
-	}
-	return p, refused
-}
-
-// unknownBatch: without named ids nothing matches, and that is no error.
-func unknownBatch(sel ledger.Selection) error {
-	if len(sel.BizIDs) == 0 {
-		return nil
-	}
-	return withHint(usagef("%s has no records on %s", sel.TaskName, sel.ExecuteDate), "runner ledger ls --date %s lists those there are", sel.ExecuteDate)
+	return p, err
 }
 
 // definition is what the configuration says of a task, else what its last run
 // stored.
 func (a *app) definition(ctx context.Context, where located, led *ledger.Ledger, sel ledger.Selection, jobs int) (t runner.Task, err error) {
-	if where.config != nil {
-		for _, ct := range where.config.Tasks {
-			if ct.Name == sel.TaskName {
-				t, err = ct.Build(jobs)
-				return t, prepared(t, err)
-			}
-		}
+	if ct := where.task(sel.TaskName); ct != nil {
+		t, err = ct.Build(jobs)
+		return t, prepared(t, err)
 	}
 	run, err := led.Definition(ctx, sel.TaskName, sel.ExecuteDate)
 	if err != nil {
@@ -100,6 +86,18 @@ func (a *app) definition(ctx context.Context, where located, led *ledger.Ledger,
 	return t, prepared(t, err)
 }
 
+// task is a task of the configuration; nil if it isn't there.
+func (l located) task(name string) *tasks.Task {
+	if l.config != nil {
+		for _, t := range l.config.Tasks {
+			if t.Name == name {
+				return t
+			}
+		}
+	}
+	return nil
+}
+
 func prepared(t runner.Task, err error) error {
 	if err == nil {
 		err = t.Action.Prepare()
@@ -111,10 +109,10 @@ func prepared(t runner.Task, err error) error {
 }
 
 // insist asks, where the rules want a person to.
-func (a *app) insist(o rerunOptions, picks []chosen) (bool, error) {
+func (a *app) insist(ctx context.Context, o rerunOptions, picks []chosen) (bool, error) {
 	var lines []string
 	for _, p := range picks {
-		if n := p.asks[ledger.InDoubt]; n > 0 {
+		if n := p.asks[ledger.InDoubt] + p.asks[ledger.Skipped]; n > 0 {
 			lines = append(lines, fmt.Sprintf("%s of %s may have taken effect already, and would be repeated", plural(int64(n), "record"), p.task.TaskName))
 		}
 		if n := p.asks[ledger.Done]; n > 0 {
@@ -124,16 +122,49 @@ func (a *app) insist(o rerunOptions, picks []chosen) (bool, error) {
 	if len(lines) == 0 || o.yes || o.dryRun {
 		return o.yes, nil
 	}
-	if !a.stdinTTY || !a.p.err.tty {
-		return false, withHint(usagef("%s", strings.Join(lines, "; ")), "add --yes if that is meant")
+	err := a.confirm(ctx, lines)
+	return err == nil, err
+}
+
+// readFresh reads a task's source through and takes what it now says of the
+// chosen records.
+func (a *app) readFresh(where located, p *chosen) error {
+	t := where.task(p.task.TaskName)
+	if t == nil {
+		return withHint(usagef("--fresh-input: %s is not in runner.yaml, so its source isn't known", p.task.TaskName), "--config FILE names the configuration")
 	}
-	for _, l := range lines {
-		a.p.warn(l, "")
+	src, err := t.Source(p.task.ExecuteDate, a.stdin)
+	if err != nil {
+		return asUsage(err)
 	}
-	a.p.ask("go on? [y/N] ")
-	answer, _ := bufio.NewReader(a.stdin).ReadString('\n')
-	if s := strings.ToLower(strings.TrimSpace(answer)); s != "y" && s != "yes" {
-		return false, usagef("nothing was done")
+	defer src.Close() // it was only read
+	if _, err := runner.ReadThrough(src, runner.Shard{}, true); err != nil {
+		return err
 	}
-	return true, nil
+	at := make(map[string]int, len(p.names))
+	for i, name := range p.names {
+		at[name] = i
+	}
+	p.fresh = make([]ledger.Input, len(p.names))
+	for item, err := range src.Records() {
+		if err != nil {
+			return err
+		}
+		if i, ok := at[item.BizID]; ok {
+			p.fresh[i] = ledger.Input{BizID: item.BizID, Payload: item.Payload}
+		}
+	}
+	var missing []string
+	for i, in := range p.fresh {
+		if in.BizID == "" {
+			missing = append(missing, p.names[i])
+		}
+	}
+	if len(missing) > 0 {
+		return &runner.PlaceError{
+			Name: src.Name(), Msg: "it holds no record with biz_id " + someOf(missing),
+			Hint: "without --fresh-input they go on with the fields they had",
+		}
+	}
+	return nil
 }

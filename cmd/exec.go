@@ -18,7 +18,9 @@ func newExecCmd(a *app) *cobra.Command {
 		Long: `Run a command once for every id on stdin (or in --from, or in --biz-id), and
 remember in the ledger which ids are done. {} in an argument is the id; without
 any {} the id is added at the end. The command, its folder and its time zone
-are kept in the ledger, so that runner rerun NAME works from anywhere.
+are kept in the ledger, so that runner rerun NAME needs no configuration; from
+another folder it needs --ledger. NAME is what records are done under: the same
+name with another command goes on with the same records.
 
 With --shell COMMAND is one script for sh, which has the id as "$1".
 

@@ -5,12 +5,13 @@ import "github.com/spf13/cobra"
 func newLedgerCmd(a *app) *cobra.Command {
 	return newGroup(&cobra.Command{
 		Use:   "ledger",
-		Short: "Look into the ledger: what was done, what was not, and why",
-		Long: `Look into the ledger: what was done, what was not, and why.
+		Short: "Look into the ledger: what was done, what was not, and why; mark records",
+		Long: `Look into the ledger: what was done, what was not, and why; and settle records
+by your word.
 
 EXIT STATUS
-  0 printed, 2 usage is wrong, 7 the ledger can't be used.`,
+  0 printed or marked, 2 usage is wrong, 5 a record is running, 7 the ledger can't be used.`,
 		Example: `  runner ledger ls --date yesterday --status failed,in_doubt
   runner ledger show grant-coupon u-1001 --date 2026-11-28`,
-	}, newLedgerLsCmd(a), newLedgerShowCmd(a))
+	}, newLedgerLsCmd(a), newLedgerShowCmd(a), newLedgerMarkCmd(a), newLedgerStatsCmd(a))
 }

@@ -125,6 +125,12 @@ func (a *app) ledgerPath(c *tasks.Config) (string, error) {
 }
 
 func (a *app) zoneOf(c *tasks.Config) (*time.Location, string, error) {
+	if tz := strings.TrimPrefix(a.getenv("TZ"), ":"); tz != "" && (c == nil || c.TimeZone == "") {
+		// Go takes a zone that it doesn't know for UTC, which would be another business date.
+		if _, err := time.LoadLocation(tz); err != nil && !strings.HasPrefix(tz, "/") {
+			return nil, "", withHint(usagef("TZ=%s: unknown time zone", tz), "use a name like TZ=Asia/Shanghai, or timezone: in %s", configName)
+		}
+	}
 	if c == nil || c.TimeZone == "" {
 		return a.local, localZoneName(a.local, a.now(), a.getenv), nil
 	}

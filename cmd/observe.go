@@ -31,17 +31,17 @@ func (a *app) observe(ev runner.Event, bar progress) {
 }
 
 func (a *app) sayRecovery(r runner.Recovery) {
-	if len(r.Settled) > 0 || len(r.Runs) > 0 {
+	if r.Dead > 0 && len(r.Settled) > 0 || len(r.Runs) > 0 {
 		var c ledger.Counts
 		for _, s := range r.Settled {
 			c[s.Entry.Status]++
 		}
-		a.p.note("recovered from %s that died: %s", plural(int64(len(r.Runs)), "run"), countWords(newCounts(c)))
+		a.p.note("recovered from %s that died: %s", plural(int64(r.Dead), "run"), countWords(newCounts(c)))
 	}
 	for _, s := range r.Survivors {
 		a.p.log.Info(survivorText(s, a.now()))
 	}
-	for _, err := range r.Closed {
-		a.p.warn("a run file can't be opened: "+err.Error(), "its run counts as alive; run as the user that owns the ledger")
+	for _, c := range r.Closed {
+		a.p.warn("run "+c.ID+" counts as alive, for its run file can't be opened: "+c.Err.Error(), c.Hint())
 	}
 }

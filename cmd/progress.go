@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"time"
@@ -168,7 +169,7 @@ type barProgress struct {
 	tracker *goprogress.Tracker
 }
 
-const barLength = 20
+const barLength = 16
 
 func (b *barProgress) observe(ev runner.Event) {
 	b.count(ev)
@@ -185,13 +186,13 @@ func (b *barProgress) start() {
 	b.w.SetOutputWriter(b.p.err.under())
 	b.w.SetTrackerLength(barLength)
 	b.w.SetTerminalWidth(b.p.err.columns())
-	b.w.SetTrackerPosition(goprogress.PositionRight)
+	b.w.SetTrackerPosition(goprogress.PositionLeft)
 	b.w.SetUpdateFrequency(100 * time.Millisecond)
 	style := b.w.Style()
 	style.Visibility = goprogress.StyleVisibility{Tracker: true, Percentage: true}
 	style.Options.Separator = " "
 	style.Options.PercentFormat = "%3.0f%%"
-	b.tracker = &goprogress.Tracker{Total: b.total, RemoveOnCompletion: true}
+	b.tracker = &goprogress.Tracker{Total: b.total}
 	b.update()
 	b.w.AppendTracker(b.tracker)
 	b.p.err.divert(func(text string) { b.w.Log("%s", strings.TrimSuffix(text, "\n")) })
@@ -203,21 +204,21 @@ func (b *barProgress) update() {
 	defer b.mu.Unlock()
 	text := b.line()
 	if width := b.p.err.columns(); width > 0 {
-		text = clip(text, max(width-barLength-10, 10))
+		text = clip(text, max(width-barLength-12, 10))
 	}
 	b.tracker.UpdateMessage(visible(text))
-	b.tracker.SetValue(min(b.settled(), b.total-1)) // the last one is for stop: at the total it would vanish
+	b.tracker.SetValue(min(b.settled(), b.total-1)) // at the total it would count as done and be drawn once more
 }
 
 func (b *barProgress) stop() {
 	if b.tracker == nil {
 		return
 	}
-	b.tracker.MarkAsDone()
 	b.w.Stop()
 	for b.w.IsRenderInProgress() {
 		time.Sleep(time.Millisecond) // it has no way to wait for it
 	}
+	_, _ = io.WriteString(b.p.err.under(), "\x1b[1A\x1b[2K") // the summary takes the bar's place
 	b.p.err.divert(nil)
 	b.tracker = nil
 }

@@ -2,9 +2,8 @@ package cmd
 
 import (
 	"context"
-	"errors"
-	"os/user"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,10 +16,12 @@ func newRerunCmd(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rerun [TASK…]",
 		Short: "Try failed (default) or chosen records of a date again",
-		Long: `Try records of a date again: those that failed, or those chosen by --status and
---biz-id. It works on exactly these and reads no source: each goes on with the
-fields it had. Without TASK, all tasks that have such records on the date. A
-task that is not in runner.yaml runs as its last run was defined.
+		Long: `Try records of a date again: those that failed, or those chosen by --status,
+--biz-id, --ids-from and --error-like, which all must fit. It works on exactly
+these and reads no source: each goes on with the fields it had, unless
+--fresh-input takes those that the task's source has now. Without TASK, all
+tasks that have such records on the date. A task that is not in runner.yaml
+runs as its last run was defined.
 
 Records in doubt are repeated, and done ones done again, only with --yes or
 after a question. Done records get a new generation, and with it a new
@@ -32,6 +33,7 @@ EXIT STATUS
   person, 4 halted, 5 a chosen record is running, or busy or waiting, 7 the
   ledger can't be used, 129, 130, 143 interrupted.`,
 		Example: `  runner rerun --date yesterday
+  runner rerun grant-coupon --date 2026-11-28 --error-like 'HTTP 503' --fresh-input
   runner rerun grant-coupon --date 2026-11-28 --status in_doubt --biz-id u-1001 --yes`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.reporting(strings.Join(args, " "), c, func() error { return runRerun(c.Context(), a, c, o, args) })
@@ -42,160 +44,133 @@ EXIT STATUS
 }
 
 type rerunOptions struct {
-	date        string
-	status      []string
-	bizIDs      []string
-	generation  int
-	jobs        int
-	limit       int
-	yes, dryRun bool
+	selector
+	generation int
+	jobs       int
+	wait       time.Duration
+	freshInput bool
 }
 
 func (o *rerunOptions) addFlags(c *cobra.Command) {
+	o.selector.addFlags(c, "default failed; with ids failed, in_doubt and skipped")
 	f := c.Flags()
-	f.SortFlags = false
-	f.StringVar(&o.date, "date", "", "execute `DATE` ("+dateForms[len("use "):]+")")
-	f.StringSliceVar(&o.status, "status", nil, "choose those in these `STATUSES` (default failed; with --biz-id failed, in_doubt and skipped)")
-	f.StringArrayVar(&o.bizIDs, "biz-id", nil, "choose the record with this `ID` (repeatable)")
 	f.IntVar(&o.generation, "generation", 1, "with --status done: those done in generation `N` are done again in the next")
+	f.BoolVar(&o.freshInput, "fresh-input", false, "take the fields that the task's source has now; not for records in doubt")
 	f.IntVarP(&o.jobs, "jobs", "j", 0, "records at a time (default: the task's, else the number of CPUs)")
-	f.IntVar(&o.limit, "limit", 0, "choose at most `N` records of a task; 0: all")
-	f.BoolVar(&o.yes, "yes", false, "don't ask")
-	f.BoolVar(&o.dryRun, "dry-run", false, "only say what would be done (each record: -v or -o jsonl)")
+	f.DurationVar(&o.wait, "wait", 0, "wait at most `TIME` for records that others hold (default: as long as an attempt can take; for survivors of dead runs not at all)")
 }
 
 func runRerun(ctx context.Context, a *app, c *cobra.Command, o rerunOptions, names []string) error {
-	statuses, err := o.statuses(c)
-	if err != nil {
-		return err
+	if o.generation < 1 || o.wait < 0 || c.Flags().Changed("jobs") && o.jobs < 1 {
+		return usagef("--generation and --jobs are at least 1, --wait is not negative")
 	}
 	where, err := a.locate(false)
 	if err != nil {
 		return err
 	}
-	date, err := parseDate(o.date, a.now(), where.zone)
+	sel, err := o.selection(a, c, where, []ledger.Status{ledger.Failed, ledger.InDoubt, ledger.Skipped}, []ledger.Status{ledger.Failed})
 	if err != nil {
 		return err
 	}
-	open := a.openRerun
-	if o.dryRun {
-		open = a.openRerunReader
-	}
-	led, runsDir, err := open(ctx, where)
-	if err != nil || led == nil {
+	sel.Generation = o.generation
+	led, runsDir, err := a.openChoosing(ctx, where, o.dryRun)
+	if err != nil {
 		return err
 	}
-	defer led.Close() // every transaction is durable already
-	if len(names) == 0 {
-		if names, err = tasksOn(ctx, led, date); err != nil {
-			return err
-		}
-	}
 	var picks []chosen
-	for _, name := range names {
-		sel := ledger.Selection{TaskName: name, ExecuteDate: date, Statuses: statuses, BizIDs: o.bizIDs, Limit: o.limit, Generation: o.generation}
-		p, err := a.choose(ctx, where, led, sel, o)
-		if err != nil {
+	if led != nil {
+		defer led.Close() // every transaction is durable already
+		if picks, err = a.pick(ctx, where, led, sel, o, names); err != nil {
 			return err
-		}
-		if len(p.ids) > 0 {
-			picks = append(picks, p)
 		}
 	}
 	if len(picks) == 0 {
-		a.p.note("nothing to rerun: no record of %s matches", date)
+		a.p.note("nothing to rerun: no record of %s matches", sel.ExecuteDate)
 		if a.p.form != formTable {
 			return list(a.p, summaryColumns, all[summaryJSON](nil))
 		}
 		return nil
 	}
-	insist, err := a.insist(o, picks)
+	insist, err := a.insist(ctx, o, picks)
 	if err != nil {
 		return err
 	}
 	return a.rerun(ctx, where, led, runsDir, c, o, picks, insist)
 }
 
-func (o *rerunOptions) statuses(c *cobra.Command) ([]ledger.Status, error) {
-	if o.generation < 1 || o.limit < 0 || c.Flags().Changed("jobs") && o.jobs < 1 {
-		return nil, usagef("--generation and --jobs are at least 1, --limit is not negative")
-	}
-	if !c.Flags().Changed("date") {
-		return nil, withHint(usagef("--date is missing"), "rerun never guesses a date: --date yesterday, --date 2026-11-28")
-	}
-	if len(o.status) == 0 {
-		if len(o.bizIDs) > 0 {
-			return []ledger.Status{ledger.Failed, ledger.InDoubt, ledger.Skipped}, nil
+// pick chooses the records of each task, and reads what fresh input they take.
+func (a *app) pick(ctx context.Context, where located, led *ledger.Ledger, sel ledger.Selection, o rerunOptions, names []string) (picks []chosen, err error) {
+	if len(names) == 0 {
+		if names, err = tasksOn(ctx, led, sel.ExecuteDate); err != nil {
+			return nil, err
 		}
-		return []ledger.Status{ledger.Failed}, nil
 	}
-	var list []ledger.Status
-	for _, name := range o.status {
-		s, err := ledger.ParseStatus(name)
+	for _, name := range names {
+		sel.TaskName = name
+		p, err := a.choose(ctx, where, led, sel, o)
 		if err != nil {
-			return nil, asUsage(err)
+			return nil, err
 		}
-		if s == ledger.Running {
-			return nil, usagef("--status running: a running record can't be rerun")
+		if len(p.ids) == 0 {
+			continue
 		}
-		list = append(list, s)
+		if o.freshInput {
+			if err := a.readFresh(where, &p); err != nil {
+				return nil, err
+			}
+		}
+		picks = append(picks, p)
 	}
-	return list, nil
-}
-
-// openRerun opens the ledger and settles what dead runs left, which may be
-// what is to be chosen.
-func (a *app) openRerun(ctx context.Context, where located) (*ledger.Ledger, string, error) {
-	led, store, err := a.openWriter(ctx, where, false)
-	if err != nil {
-		return nil, "", err
-	}
-	rec, err := runner.Recover(ctx, led, store.RunsDir())
-	if err != nil {
-		_ = led.Close()
-		return nil, "", err
-	}
-	a.sayRecovery(rec)
-	return led, store.RunsDir(), nil
-}
-
-// openRerunReader opens the ledger for a dry run; nil if there is none.
-func (a *app) openRerunReader(ctx context.Context, where located) (*ledger.Ledger, string, error) {
-	led, err := a.openReader(ctx, where)
-	if errors.Is(err, ledger.ErrNoLedger) {
-		a.p.note("nothing to rerun: there is no ledger at %s yet", where.ledger)
-		return nil, "", nil
-	}
-	return led, "", err
+	return picks, nil
 }
 
 func (a *app) rerun(ctx context.Context, where located, led *ledger.Ledger, runsDir string, c *cobra.Command, o rerunOptions, picks []chosen, insist bool) error {
 	opts := jobOptions{command: "rerun", dryRun: o.dryRun, several: len(picks) > 1, show: o.bizIDs, asked: c.Flags().Changed("output")}
+	if c.Flags().Changed("wait") {
+		opts.fill = func(r *runner.Options) { r.Wait = &o.wait }
+	}
 	ready := make([]job, len(picks))
 	for i, p := range picks {
 		ready[i] = job{task: p.def, date: p.task.ExecuteDate, records: p.ids}
 	}
-	if o.dryRun {
-		return a.previewOn(ctx, where, led, ready, opts)
-	}
 	d := ledger.Decision{Actor: actor(), Reason: "rerun", Insist: insist, Generation: o.generation}
 	for _, p := range picks {
-		refused, err := led.Rerun(ctx, p.ids, d, p.def.Policy)
-		if err != nil {
+		if err := a.release(ctx, led, o, p, d); err != nil {
 			return err
 		}
-		for _, r := range refused { // another hand was faster
-			a.p.warn(r.Error(), "")
-		}
+	}
+	if o.dryRun {
+		return a.previewOn(ctx, where, led, ready, opts)
 	}
 	return a.runOn(ctx, where, led, runsDir, ready, opts)
 }
 
-// actor names the person behind a decision.
-func actor() string {
-	u, err := user.Current()
-	if err != nil {
-		return "unknown"
+// release makes chosen records runnable again.
+func (a *app) release(ctx context.Context, led *ledger.Ledger, o rerunOptions, p chosen, d ledger.Decision) (err error) {
+	var changed int64
+	var refused []error
+	switch {
+	case o.freshInput && o.dryRun:
+		planned, err := led.Preview(ctx, p.batch, p.fresh)
+		if err != nil {
+			return err
+		}
+		for _, r := range planned {
+			if r.Changed {
+				changed++
+			}
+		}
+		a.p.note("%s %s: the source has other fields for %d of %s", p.task.TaskName, p.task.ExecuteDate, changed, plural(int64(len(p.ids)), "record"))
+		return nil
+	case o.dryRun:
+		return nil
+	case o.freshInput:
+		d.Reason = "fresh input"
+		changed, refused, err = led.RerunFresh(ctx, p.batch, p.fresh, d, p.def.Policy)
+		a.p.note("%s %s: fresh input changed the fields of %d of %s", p.task.TaskName, p.task.ExecuteDate, changed, plural(int64(len(p.ids)), "record"))
+	default:
+		refused, err = led.Rerun(ctx, p.ids, d, p.def.Policy)
 	}
-	return u.Username
+	a.sayRefused(refused)
+	return err
 }

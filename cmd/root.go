@@ -49,7 +49,7 @@ func (a *app) execute(ctx context.Context) error {
 	err := root.ExecuteContext(ctx)
 	if err != nil && !a.started { // cobra's own errors have no type
 		a.p.configure(a.env, a.flags)
-		return asUsage(err)
+		return a.withSummary(asUsage(err))
 	}
 	return quietly(err)
 }
@@ -86,19 +86,21 @@ EXIT STATUS
   129, 130, 143  interrupted by HUP, INT or TERM; run again to go on`,
 		Example: `  runner init
   cat ids | runner exec grant --date today -- ./grant.sh {}
-  runner ledger ls --status failed,in_doubt`,
+  runner status`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
 			return a.readShared(c.Flags())
 		},
-	}, newInitCmd(a), newRunCmd(a), newExecCmd(a), newRerunCmd(a), newTasksCmd(a), newLedgerCmd(a), newVersionCmd(a))
+	}, newInitCmd(a), newRunCmd(a), newExecCmd(a), newRerunCmd(a), newRecoverCmd(a), newStatusCmd(a),
+		newLedgerCmd(a), newRunsCmd(a), newTasksCmd(a), newVersionCmd(a))
 	c.SetUsageFunc(usage)
 	c.SetHelpCommand(newHelpCmd())
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return withHint(asUsage(err), "%s --help lists the flags", c.CommandPath())
+		return flagError(c, err)
 	})
 	addSharedFlags(c, &a.flags)
+	a.addCompletions(c)
 	return c
 }
 

@@ -8,8 +8,11 @@ import (
 	"runner/runner"
 )
 
+// caughtFunc gives the first signal that was caught; nil if none was.
+type caughtFunc func() os.Signal
+
 // watchSignals turns signals into requests to stop, harder each time.
-func (a *app) watchSignals() (stop *runner.Stop, caught func() os.Signal, done func()) {
+func (a *app) watchSignals() (stop *runner.Stop, caught caughtFunc, done func()) {
 	stop = runner.NewStop(runner.DefaultGrace)
 	sigs := make(chan os.Signal, 3)
 	signal.Notify(sigs, os.Interrupt, syscall.SIGTERM)

@@ -123,7 +123,7 @@ func sentence(s summaryJSON) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s (%s): %s", s.TaskName, s.ExecuteDate, s.TimeZone, strings.ReplaceAll(string(s.Result), "_", " "))
 	if s.Result == runner.DryRun {
-		fmt.Fprintf(&b, ": of %s %d are new, %s", plural(s.Planned, "record"), s.New, countWords(s.Counts))
+		fmt.Fprintf(&b, ": of %s %d new; now %s", plural(s.Planned, "record"), s.New, countWords(s.Counts))
 	} else if s.Planned > 0 {
 		fmt.Fprintf(&b, ": of %s %s; %s", plural(s.Planned, "record"), countWords(s.Counts), plural(s.Executed, "attempt"))
 	}
@@ -167,11 +167,14 @@ func plural(n int64, word string) string {
 
 // explain says on stderr what a run left and what to do about it. With the
 // summary it stays under 40 lines.
-func (a *app) explain(s runner.Summary) {
+func (a *app) explain(s runner.Summary, zone *time.Location) {
 	for _, e := range s.Troubled {
 		msg := fmt.Sprintf("%s %s: %s", e.TaskName, e.BizID, strings.ReplaceAll(e.Status.String(), "_", " "))
 		if e.Attempts > 0 {
 			msg += " after " + plural(int64(e.Attempts), "attempt")
+		}
+		if e.Status == ledger.InDoubt && !e.StartedAt.IsZero() {
+			msg += ", started " + e.StartedAt.In(zone).Format(time.RFC3339)
 		}
 		if e.Error != "" {
 			msg += ": " + oneLine(e.Error)
@@ -183,19 +186,30 @@ func (a *app) explain(s runner.Summary) {
 		a.p.problem(fmt.Sprintf("and %d more; runner ledger ls --task %s --date %s --status failed,in_doubt lists them", more, s.TaskName, s.ExecuteDate), "")
 	}
 	for _, v := range s.Survivors {
-		a.p.problem(survivorText(v, a.now()), "it ends by itself, or you end it; then run again")
+		hint := "it ends by itself, or runner recover --kill ends it; then run again"
+		if v.Group > 0 {
+			hint = fmt.Sprintf("it ends by itself, or runner recover --kill ends it (kill -- -%d); then run again", v.Group)
+		}
+		a.p.problem(survivorText(v, a.now()), hint)
 	}
 	if s.LateEnds > 0 {
 		a.p.problem(plural(s.LateEnds, "outcome")+" came when the record had gone on already", "runner ledger show tells what is known of a record")
 	}
-	for _, l := range nextSteps(s) {
+	for _, l := range nextSteps(s, zone) {
 		a.p.problem(l.msg, l.hint)
 	}
 }
 
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
 type step struct{ msg, hint string }
 
-func nextSteps(s runner.Summary) (steps []step) {
+func nextSteps(s runner.Summary, zone *time.Location) (steps []step) {
 	where := fmt.Sprintf("%s --date %s", s.TaskName, s.ExecuteDate)
 	switch s.Result {
 	case runner.Halted:
@@ -204,9 +218,9 @@ func nextSteps(s runner.Summary) (steps []step) {
 		if s.Yielded {
 			return nil
 		}
-		steps = append(steps, step{fmt.Sprintf("%s are held by run %s", plural(s.Counts[ledger.Running], "record"), strings.Join(s.HeldBy, ", ")), "run again when it has ended"})
+		steps = append(steps, step{fmt.Sprintf("held by run %s: %s", strings.Join(s.HeldBy, ", "), plural(s.Counts[ledger.Running], "record")), "run again when it has ended"})
 	case runner.IsWaiting:
-		steps = append(steps, step{"records wait until " + s.NextDue.Local().Format(time.RFC3339), "run again then"})
+		steps = append(steps, step{"records wait until " + later(s.NextDue, s.PausedUntil).In(zone).Format(time.RFC3339), "run again then"})
 	case runner.Interrupted:
 		steps = append(steps, step{"interrupted: " + plural(s.Counts[ledger.Pending]+s.Counts[ledger.Running], "record") + " left to do", "run the same command again to go on"})
 	}
@@ -214,7 +228,7 @@ func nextSteps(s runner.Summary) (steps []step) {
 		steps = append(steps, step{plural(s.Counts[ledger.Failed], "record") + " failed", "runner rerun " + where + " tries them again"})
 	}
 	if n := s.Counts[ledger.InDoubt]; n > 0 {
-		hint := "find out whether they took effect (runner ledger show " + s.TaskName + " BIZ_ID --date " + s.ExecuteDate + "), then runner rerun " + where + " --status in_doubt --yes repeats them"
+		hint := "find out whether they took effect (runner ledger show " + s.TaskName + " BIZ_ID --date " + s.ExecuteDate + "); if so, runner ledger mark " + s.TaskName + " BIZ_ID --date " + s.ExecuteDate + " --as done --reason TEXT; if not, runner rerun " + where + " --status in_doubt --yes"
 		steps = append(steps, step{plural(n, "record") + " may or may not have taken effect, and will not be repeated blindly", hint})
 	}
 	return steps
@@ -223,7 +237,11 @@ func nextSteps(s runner.Summary) (steps []step) {
 func survivorText(v runner.Survivor, now time.Time) string {
 	text := fmt.Sprintf("%s %s: an attempt of the dead run %s is still alive", v.TaskName, v.BizID, v.RunID)
 	if v.PID != 0 {
-		return text + fmt.Sprintf(": pid %d, started %s ago", v.PID, now.Sub(v.StartedAt).Round(time.Second))
+		text += fmt.Sprintf(": pid %d, started %s ago", v.PID, now.Sub(v.StartedAt).Round(time.Second))
+		if v.Overdue(now) {
+			text += ", overdue"
+		}
+		return text
 	}
 	if v.Until.IsZero() {
 		return text + ", or may be: its processes can't be seen from here"

@@ -35,12 +35,28 @@ func listTable[T any](w io.Writer, s *stream, columns []column[T], rows iter.Seq
 		return err
 	})
 	if len(block) > 0 {
+		if head != nil && t.limit > 0 {
+			t.hidden = blank(block)
+		}
 		if perr := t.print(append(head, block...)); err == nil {
 			err = perr
 		}
 	}
 	return err
 }
+
+// blank tells which columns say nothing in any row: on a terminal their room
+// is for the others.
+func blank(rows [][]cell) []bool {
+	b := make([]bool, len(rows[0]))
+	for i := range b {
+		b[i] = !slices.ContainsFunc(rows, func(r []cell) bool { return r[i].text != noText })
+	}
+	return b
+}
+
+// noText stands in a cell that says nothing.
+const noText = "-"
 
 // headings are the names of the columns; nil if they have none.
 func headings[T any](columns []column[T]) (names []cell) {
@@ -63,7 +79,7 @@ func cellsOf[T any](columns []column[T], row T, p palette) []cell {
 	for i, c := range columns {
 		cells[i].text = visible(c.cell(row))
 		if cells[i].text == "" {
-			cells[i].text = "-"
+			cells[i].text = noText
 		}
 		if c.tint != nil {
 			cells[i].paint = c.tint(row, p).Sprint
@@ -78,9 +94,16 @@ type table struct {
 	limit  int // columns of the terminal; 0: none
 	widths []int
 	wide   []bool // columns that are cut
+	hidden []bool // columns that are left out; nil: none
 }
 
 func (t *table) print(block [][]cell) error {
+	if t.hidden != nil {
+		t.widths, t.wide = shownOf(t.widths, t.hidden), shownOf(t.wide, t.hidden)
+		for i := range block {
+			block[i] = shownOf(block[i], t.hidden)
+		}
+	}
 	t.grow(block)
 	shown := t.widths
 	if t.limit > 0 {
@@ -100,6 +123,16 @@ func (t *table) print(block [][]cell) error {
 	}
 	_, err = io.WriteString(t.w, out.String())
 	return err
+}
+
+// shownOf leaves out what is hidden.
+func shownOf[T any](all []T, hidden []bool) (shown []T) {
+	for i, v := range all {
+		if !hidden[i] {
+			shown = append(shown, v)
+		}
+	}
+	return shown
 }
 
 func (t *table) grow(block [][]cell) {

@@ -10,7 +10,7 @@ func newTasksCmd(a *app) *cobra.Command {
 
 EXIT STATUS
   0 printed or valid, 2 usage or the configuration is wrong.`,
-		Example: `  runner tasks validate
+		Example: `  runner tasks ls
   runner tasks validate --config jobs/runner.yaml -o json`,
-	}, newTasksValidateCmd(a))
+	}, newTasksLsCmd(a), newTasksShowCmd(a), newTasksValidateCmd(a), newTasksSchemaCmd(a))
 }

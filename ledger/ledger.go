@@ -116,6 +116,7 @@ type Work struct {
 	Candidates []int64
 	Max        int
 	Alone      bool
+	AskOnly    bool // claim for checks only
 	// Asked tells whether this run has asked the check of a record.
 	Asked func(id int64) bool
 }
@@ -308,7 +309,7 @@ func (l *Ledger) claim(tx Tx, w Work, now time.Time, out *Worked) error {
 			continue
 		}
 		v := Judge(e, w.Policy, now, w.Asked != nil && w.Asked(e.ID))
-		if !v.Do.Starts() || Alone(e) != w.Alone {
+		if !v.Do.Starts() || Alone(e) != w.Alone || w.AskOnly && v.Do != StartCheck {
 			out.Left = append(out.Left, Judged{e, v, v.Do.Starts()})
 			continue
 		}

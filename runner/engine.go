@@ -31,7 +31,7 @@ type engine struct {
 	begun        *roaring64.Bitmap // with a limit: records that this run has claimed
 	recoverer    recoverer
 	toldClosed   bool          // that was observed
-	closed       error         // a run file that may not be opened
+	closed       *ClosedRun    // a run of the batch whose file may not be opened
 	others       []ledger.Run  // that were alive at the last recovery
 	paused       time.Time     // until then nothing is started
 	breathing    time.Time     // until then the system can't start anything

@@ -131,7 +131,7 @@ func notStarted(en ledger.Entry) ledger.Report {
 // wanted is what to settle and what to claim now.
 func (e *engine) wanted() ledger.Work {
 	w := ledger.Work{
-		Run: e.row, Policy: e.Task.Policy, Reports: e.reports, Halt: e.haltNews,
+		Run: e.row, Policy: e.Task.Policy, Reports: e.reports, Halt: e.haltNews, AskOnly: e.AskOnly,
 		Asked: e.hasAsked,
 	}
 	free := e.room()
@@ -250,7 +250,7 @@ func (e *engine) hand(en ledger.Entry) {
 // sort puts a record where it belongs until it is looked at again.
 func (e *engine) sort(j ledger.Judged, id int64, now time.Time) {
 	switch {
-	case j.Do == ledger.Nothing || j.Do == ledger.Hold:
+	case j.Do == ledger.Nothing || j.Do == ledger.Hold || e.AskOnly && j.Do != ledger.StartCheck && j.Do != ledger.Busy:
 		e.backlog.settled(id)
 		e.settled[j.Entry.Status]++
 		if j.Entry.Status != ledger.Done && j.Entry.Status != ledger.Skipped && len(e.sum.Troubled) < maxTroubled {

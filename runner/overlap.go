@@ -21,6 +21,14 @@ func (e *DefinitionError) Hint() string {
 	return "wait until that run has ended, or add --accept-definition"
 }
 
+// Hint is what makes the file of a closed run readable.
+func (c ClosedRun) Hint() string {
+	if c.Owner == "" {
+		return "run as the user that started that run"
+	}
+	return "it belongs to " + c.Owner + ": run as " + c.Owner + ", or chown -R the ledger's folder to the user that is to run"
+}
+
 // meetOthers looks at the live runs of the batch that began before this one,
 // and tells whether this one leaves the batch to them. Of two that begin at
 // once, the one with the higher number is the second.

@@ -18,9 +18,19 @@ type Recovery struct {
 	Runs      []string // buried
 	Settled   []ledger.Settled
 	Survivors []Survivor
+	Leftovers []Leftover
 	Alive     []ledger.Run // runs that need no recovery
+	Dead      int          // runs that were found dead, also those kept for survivors
 	// Closed lists runs whose run file may not be opened from here.
-	Closed []error
+	Closed []ClosedRun
+}
+
+// ClosedRun is a run that counts as alive because its run file may not be
+// opened.
+type ClosedRun struct {
+	ledger.Run
+	Err   error
+	Owner string // of the file; empty if that can't be seen
 }
 
 // recoverer settles what dead runs of a ledger left. It only changes states:
@@ -69,7 +79,7 @@ func (r *recoverer) one(ctx context.Context, run ledger.Run, rec *Recovery) erro
 		rec.Alive = append(rec.Alive, run)
 		return nil
 	case closed:
-		rec.Closed = append(rec.Closed, err)
+		rec.Closed = append(rec.Closed, ClosedRun{run, err, ownerOf(run.File)})
 		rec.Alive = append(rec.Alive, run)
 		return nil
 	case dead:
@@ -80,15 +90,16 @@ func (r *recoverer) one(ctx context.Context, run ledger.Run, rec *Recovery) erro
 		return err
 	}
 	left, err := r.dig(ctx, g, rec)
+	if live == dead || len(g.claims) > 0 { // else it has just ended by itself
+		rec.Dead++
+	}
 	if err != nil || left > 0 {
 		return err
 	}
 	if err := r.led.Bury(ctx, run); err != nil {
 		return err
 	}
-	if live == dead || len(g.claims) > 0 { // else it has just ended by itself
-		rec.Runs = append(rec.Runs, run.ID)
-	}
+	rec.Runs = append(rec.Runs, run.ID)
 	if live == dead {
 		if err := os.Remove(run.File); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -134,10 +145,11 @@ func (r *recoverer) dig(ctx context.Context, g *grave, rec *Recovery) (left int,
 			return 0, err
 		}
 	}
-	reports, survivors := r.judge(g)
+	reports, survivors, leftovers := r.judge(g)
 	settled, err := r.led.Replay(ctx, reports, g.def.Policy)
 	rec.Settled = append(rec.Settled, settled...)
 	rec.Survivors = append(rec.Survivors, survivors...)
+	rec.Leftovers = append(rec.Leftovers, leftovers...)
 	return len(survivors), err
 }
 
@@ -189,27 +201,30 @@ func (r *recoverer) readJournal(ctx context.Context, g *grave, rec *Recovery) er
 }
 
 // judge says what became of each claim, and which are left to survivors.
-func (r *recoverer) judge(g *grave) (reports []ledger.Report, survivors []Survivor) {
+func (r *recoverer) judge(g *grave) (reports []ledger.Report, survivors []Survivor, leftovers []Leftover) {
 	// Unsynced writes are all there as long as the machine hasn't gone down.
 	believed := g.live == dead && g.hasHead && r.host.sameBoot(g.head.host)
 	rebooted := r.host.Boot != "" && g.run.BootID != "" && g.run.BootID != r.host.Boot
-	found, blind := g.left(r.host, believed, rebooted)
+	found := g.left(r.host, believed, rebooted)
 	now := r.led.Now()
 	for _, c := range g.claims {
-		if s, ok := g.survivor(c, found, blind, believed, now); ok {
+		if s, ok := g.survivor(c, found, believed, now); ok {
 			survivors = append(survivors, s)
 			continue
 		}
+		if pid, ok := found.left[attemptID(g.run.ID, c.entry)]; ok {
+			leftovers = append(leftovers, Leftover{c.entry.Key, pid})
+		}
 		reports = append(reports, g.report(c, believed, now))
 	}
-	return reports, survivors
+	return reports, survivors, leftovers
 }
 
 // left looks for processes of the attempts that may have outlived their
-// runner. blind tells that there may be some which can't be seen from here.
-func (g *grave) left(here host, believed, rebooted bool) (found map[string]int, blind bool) {
+// runner.
+func (g *grave) left(here host, believed, rebooted bool) (found processes) {
 	if rebooted {
-		return nil, false
+		return found
 	}
 	var maybe []suspectProcess
 	for _, c := range g.claims {
@@ -218,16 +233,18 @@ func (g *grave) left(here host, believed, rebooted bool) (found map[string]int, 
 		}
 	}
 	if len(maybe) == 0 {
-		return nil, false
+		return found
 	}
-	found, blind = findProcesses(maybe)
+	found = findProcesses(maybe)
 	if g.hasHead {
-		return found, blind || g.head.PIDNS != here.PIDNS
+		found.blind = found.blind || g.head.PIDNS != here.PIDNS
+	} else {
+		found.blind = found.blind || g.run.Host != here.Name // a container has a name of its own
 	}
-	return found, blind || g.run.Host != here.Name // a container has a name of its own
+	return found
 }
 
-func (g *grave) survivor(c claimed, found map[string]int, blind, believed bool, now time.Time) (Survivor, bool) {
+func (g *grave) survivor(c claimed, found processes, believed bool, now time.Time) (Survivor, bool) {
 	s := Survivor{Key: c.entry.Key, RecordID: c.entry.ID, RunID: g.run.ID, StartedAt: g.run.StartedAt}
 	if c.started != nil {
 		s.StartedAt = micro(c.started.At)
@@ -235,14 +252,18 @@ func (g *grave) survivor(c claimed, found map[string]int, blind, believed bool, 
 	if c.ended != nil || c.started == nil && believed {
 		return s, false
 	}
-	if pid, ok := found[attemptID(g.run.ID, c.entry)]; ok {
-		s.PID = pid
+	t := g.def.Policy.TimeoutOf(c.entry.Phase)
+	if t > 0 {
+		s.Due = s.StartedAt.Add(t + 2*KillAfter)
+	}
+	if pid, ok := found.alive[attemptID(g.run.ID, c.entry)]; ok {
+		s.PID, s.Group = pid, groupOf(pid)
 		return s, true
 	}
-	if !blind {
+	if !found.blind {
 		return s, false
 	}
-	if t := g.def.Policy.TimeoutOf(c.entry.Phase); t > 0 {
+	if t > 0 {
 		since := s.StartedAt
 		if c.started == nil { // it may have started as late as its runner's last sign of life
 			since = g.lastSign()

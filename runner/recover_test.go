@@ -85,7 +85,7 @@ func must(t testing.TB, err error) {
 // noProcesses says that nothing of any attempt is left.
 func noProcesses(t *testing.T) {
 	old := findProcesses
-	findProcesses = func([]suspectProcess) (map[string]int, bool) { return nil, false }
+	findProcesses = func([]suspectProcess) processes { return processes{} }
 	t.Cleanup(func() { findProcesses = old })
 }
 
@@ -202,7 +202,7 @@ func TestARecordStaysRunningWhileSomethingOfItsAttemptIsLeft(t *testing.T) {
 	survivor := attemptID(d.row.ID, d.claims[0])
 	old := findProcesses
 	defer func() { findProcesses = old }()
-	findProcesses = func([]suspectProcess) (map[string]int, bool) { return map[string]int{survivor: 4711}, false }
+	findProcesses = func([]suspectProcess) processes { return processes{alive: map[string]int{survivor: 4711}} }
 
 	o := b.options(ids(3), quick(), succeed)
 	s := b.run(o)
@@ -224,7 +224,7 @@ func TestARecordStaysRunningWhileSomethingOfItsAttemptIsLeft(t *testing.T) {
 func TestWhereProcessesCantBeSeenTheTimeoutIsWaitedFor(t *testing.T) {
 	old := findProcesses
 	defer func() { findProcesses = old }()
-	findProcesses = func([]suspectProcess) (map[string]int, bool) { return nil, true }
+	findProcesses = func([]suspectProcess) processes { return processes{blind: true} }
 	for _, tt := range []struct {
 		name    string
 		timeout time.Duration

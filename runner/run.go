@@ -29,6 +29,7 @@ type Options struct {
 	Wait             *time.Duration // for what others hold, at most; nil: as long as that is worth it
 	IncludeAbsent    bool           // do the records too that the input doesn't hold
 	FreshInput       bool           // take changed fields also of records that have been started
+	AskOnly          bool           // ask the checks of what is in doubt, and start nothing else
 	AcceptDefinition bool           // although a live run works by another one
 	Stop             *Stop
 	Observe          func(Event)
@@ -150,11 +151,13 @@ func (e *engine) recover(ctx context.Context) error {
 	for _, s := range rec.Survivors {
 		e.survivors[s.RecordID] = s
 	}
-	if len(rec.Closed) > 0 {
-		e.closed = rec.Closed[0]
+	for _, c := range rec.Closed {
+		if c.TaskName == e.Task.Name && c.ExecuteDate == e.Date {
+			e.closed = &c
+		}
 	}
 	e.others = rec.Alive
-	if len(rec.Runs) > 0 || len(rec.Survivors) > 0 || len(rec.Settled) > 0 || len(rec.Closed) > 0 && !e.toldClosed {
+	if rec.Dead > 0 || len(rec.Survivors) > 0 || len(rec.Settled) > 0 || len(rec.Closed) > 0 && !e.toldClosed {
 		e.toldClosed = e.toldClosed || len(rec.Closed) > 0
 		e.Observe(Event{Recovery: &rec})
 	}
@@ -178,8 +181,8 @@ func (e *engine) finish(ctx context.Context, err error) error {
 	}
 	if err == nil && e.busyLeft && e.closed != nil {
 		err = &ledger.UnusableError{
-			Path: e.RunsDir, Why: "a run file can't be opened, so whether its run is alive is not known", Err: e.closed,
-			Hint: "run as the user that owns the ledger, or give the folder back to that user",
+			Path: e.RunsDir, Why: "the run file of run " + e.closed.ID + " can't be opened, so whether that run is alive is not known", Err: e.closed.Err,
+			Hint: e.closed.Hint(),
 		}
 	}
 	if terr := e.trouble(ctx); err == nil {

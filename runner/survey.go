@@ -43,7 +43,7 @@ func ReadThrough(src Source, shard Shard, allowEmpty bool) (Survey, error) {
 		}
 	}
 	if all == 0 && !allowEmpty {
-		return s, &PlaceError{Name: src.Name(), Msg: "no records", Hint: "set allow_empty if that can be right"}
+		return s, &PlaceError{Name: src.Name(), Msg: "no records", Hint: "if that can be right: allow_empty: true, or --allow-empty"}
 	}
 	repeated, err := ids.repeated()
 	if err != nil {

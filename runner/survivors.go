@@ -25,8 +25,21 @@ type Survivor struct {
 	RecordID  int64
 	RunID     string
 	PID       int       // 0: can't be seen from here
+	Group     int       // process group to end it by; 0 as PID
 	StartedAt time.Time // of the attempt
+	Due       time.Time // when its timeout should have ended it; zero: it has none
 	Until     time.Time // where it can't be seen: taken for ended from then on; zero: never
+}
+
+// Overdue tells whether a survivor should have ended long ago: nobody is left
+// to end it at its timeout.
+func (s Survivor) Overdue(now time.Time) bool { return !s.Due.IsZero() && now.After(s.Due) }
+
+// Leftover is a process of an attempt that left the attempt's process group,
+// such as a daemon. It blocks nothing.
+type Leftover struct {
+	ledger.Key
+	PID int
 }
 
 // suspectProcess is a started attempt that may have outlived its runner.
@@ -35,10 +48,15 @@ type suspectProcess struct {
 	pid int // of its process group; 0 if it was never written down
 }
 
-// findProcesses looks for what is left of attempts: for each id that has a
-// living process, the pid of one. blind tells that processes can't be seen
-// from here at all.
-var findProcesses = func(attempts []suspectProcess) (found map[string]int, blind bool) {
+// processes is what was found of attempts, each by a pid.
+type processes struct {
+	alive map[string]int // in the attempt's group
+	left  map[string]int // in another one
+	blind bool           // processes can't be seen from here at all
+}
+
+// findProcesses looks for what is left of attempts.
+var findProcesses = func(attempts []suspectProcess) processes {
 	group := make(map[string]int, len(attempts))
 	groups := map[int]string{}
 	for _, a := range attempts {
@@ -47,37 +65,59 @@ var findProcesses = func(attempts []suspectProcess) (found map[string]int, blind
 			groups[a.pid] = a.id
 		}
 	}
+	found := processes{alive: map[string]int{}, left: map[string]int{}, blind: true}
 	pids, err := process.Pids()
 	if err != nil {
-		return nil, true
+		return found
 	}
-	found = map[string]int{}
-	self := false
 	for _, pid := range pids {
 		p := &process.Process{Pid: pid}
 		env, err := p.Environ()
-		if int(pid) == os.Getpid() {
-			self = err == nil
+		if int(pid) == os.Getpid() && err == nil {
+			found.blind = false
 		}
 		if errors.Is(err, fs.ErrPermission) {
 			// somebody else's process in a group of ours: rather a survivor too many
 			if id, ok := groups[groupOf(int(pid))]; ok && !zombie(p) {
-				found[id] = int(pid)
+				found.alive[id] = int(pid)
 			}
 			continue
 		}
-		for _, v := range env {
-			id, ok := strings.CutPrefix(v, attemptVar+"=")
-			if !ok {
-				continue
-			}
-			if g, asked := group[id]; asked && (g == 0 || g == groupOf(int(pid))) && !zombie(p) {
-				found[id] = int(pid)
-			}
-			break
+		id := attemptOf(env)
+		g, asked := group[id]
+		switch {
+		case !asked || zombie(p):
+		case g == 0 || g == groupOf(int(pid)):
+			found.alive[id] = int(pid)
+		default:
+			found.left[id] = int(pid)
 		}
 	}
-	return found, !self
+	return found
+}
+
+// attemptOf is the attempt that an environment names; empty if it names none.
+func attemptOf(env []string) string {
+	for _, v := range env {
+		if id, ok := strings.CutPrefix(v, attemptVar+"="); ok {
+			return id
+		}
+	}
+	return ""
+}
+
+// groupAlive tells whether a process group has a process that is no zombie.
+func groupAlive(group int) bool {
+	pids, err := process.Pids()
+	if err != nil {
+		return true
+	}
+	for _, pid := range pids {
+		if groupOf(int(pid)) == group && !zombie(&process.Process{Pid: pid}) {
+			return true
+		}
+	}
+	return false
 }
 
 func zombie(p *process.Process) bool {

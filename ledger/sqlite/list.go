@@ -31,8 +31,8 @@ func (r *reader) List(q ledger.Query) ([]ledger.Entry, error) {
 }
 
 // listSQL chooses the way to the records: by key where keys or a prefix are
-// given, by the index of open ones where only such are asked for, else along
-// the numbers of the batches. A unary plus keeps the planner from another
+// given, by the index of waiting or of open ones where only such are asked
+// for, else along the numbers of the batches. A unary plus keeps the planner from another
 // way: left alone it takes the unique index, and sorts the whole batch.
 // ok is false if nothing can match.
 func (r *reader) listSQL(q ledger.Query) (query string, args []driver.Value, ok bool, err error) {
@@ -40,31 +40,7 @@ func (r *reader) listSQL(q ledger.Query) (query string, args []driver.Value, ok 
 	if err != nil || scope.none {
 		return "", nil, false, err
 	}
-	var w where
-	byKey := len(q.BizIDs) > 0 || q.BizPrefix != ""
-	open := !byKey && !q.Waiting && onlyOpen(q.Statuses)
-	switch {
-	case q.Waiting && !byKey:
-		w.add("not_before IS NOT NULL") // as the index record_waiting
-		scope.byIndex(&w)
-		scope.window(&w, "+id")
-	case byKey:
-		scope.byIndex(&w)
-		w.addIf(len(q.BizIDs) > 0, "biz_id IN (SELECT value FROM json_each(?))", stringsJSON(q.BizIDs))
-		if q.BizPrefix != "" {
-			w.add("biz_id >= ?", q.BizPrefix)
-			end, bounded := prefixEnd(q.BizPrefix)
-			w.addIf(bounded, "biz_id < ?", end)
-		}
-		scope.window(&w, "+id")
-	case open:
-		w.add(openPredicate)
-		scope.byIndex(&w)
-		scope.window(&w, "id")
-	default:
-		scope.byNumber(&w)
-		scope.window(&w, "id")
-	}
+	w, open := scope.way(q)
 	if len(q.Statuses) > 0 {
 		w.add(statusCond(open) + statusList(q.Statuses))
 	}
@@ -78,15 +54,47 @@ func (r *reader) listSQL(q ledger.Query) (query string, args []driver.Value, ok 
 	if since := micros(q.Since); since != nil {
 		w.add("(started_at >= ? OR ended_at >= ?)", since, since)
 	}
-	w.addIf(q.Waiting && byKey, "not_before IS NOT NULL")
-	order := " ORDER BY id DESC"
+	return "SELECT id FROM record" + w.text() + listOrder(q) + limit(q.Limit), w.args, true, nil
+}
+
+// way is the conditions that lead to the records. open tells that it goes by
+// the index of open ones.
+func (s scope) way(q ledger.Query) (w where, open bool) {
+	byKey := len(q.BizIDs) > 0 || q.BizPrefix != ""
+	w.addIf(q.Waiting, "not_before IS NOT NULL") // as the index record_waiting
+	switch {
+	case byKey:
+		s.byIndex(&w)
+		w.addIf(len(q.BizIDs) > 0, "biz_id IN (SELECT value FROM json_each(?))", stringsJSON(q.BizIDs))
+		if q.BizPrefix != "" {
+			w.add("biz_id >= ?", q.BizPrefix)
+			end, bounded := prefixEnd(q.BizPrefix)
+			w.addIf(bounded, "biz_id < ?", end)
+		}
+		s.window(&w, "+id")
+	case q.Waiting:
+		s.byIndex(&w)
+		s.window(&w, "+id")
+	case onlyOpen(q.Statuses):
+		w.add(openPredicate)
+		s.byIndex(&w)
+		s.window(&w, "id")
+		return w, true
+	default:
+		s.byNumber(&w)
+		s.window(&w, "id")
+	}
+	return w, false
+}
+
+func listOrder(q ledger.Query) string {
 	switch {
 	case q.Waiting:
-		order = " ORDER BY not_before, id"
+		return " ORDER BY not_before, id"
 	case q.Ascending:
-		order = " ORDER BY id"
+		return " ORDER BY id"
 	}
-	return "SELECT id FROM record" + w.text() + order + limit(q.Limit), w.args, true, nil
+	return " ORDER BY id DESC"
 }
 
 // onlyOpen tells whether record_open holds all that is asked for.

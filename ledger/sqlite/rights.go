@@ -74,5 +74,5 @@ func blame(path string) (why, hint string) {
 			fmt.Sprintf("chmod u+w %s", at)
 	}
 	return fmt.Sprintf("%s belongs to %s, and this is %s", at, owner, me),
-		fmt.Sprintf("sudo chown %s %s, or run as %s", me, at, owner)
+		fmt.Sprintf("sudo chown -R %s %s, or run as %s", me, at, owner)
 }

@@ -98,7 +98,7 @@ func TestAnotherUsersLedgerIsNamed(t *testing.T) {
 	closed(t, path)
 	before := files(t, dir)
 	said := asNobody(t, path)
-	if !strings.Contains(said, path+" belongs to root, and this is nobody") || !strings.Contains(said, "sudo chown nobody "+path) {
+	if !strings.Contains(said, path+" belongs to root, and this is nobody") || !strings.Contains(said, "sudo chown -R nobody "+path) {
 		t.Errorf("got %s", said)
 	}
 	if said := asNobody(t, "ro:"+path); !strings.Contains(said, "belongs to root") {
