@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,10 +14,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"runner/cmd"
+	"runner/ledger"
+	"runner/ledger/sqlite"
 )
 
 func TestMain(m *testing.M) {
@@ -44,6 +48,7 @@ func TestScripts(t *testing.T) {
 			"jsonl":    jsonLines,
 			"effects":  effects,
 			"mode":     fileMode,
+			"snapshot": snapshot,
 		},
 	})
 }
@@ -65,6 +70,39 @@ func exitCode(ts *testscript.TestScript, neg bool, args []string) {
 	if strconv.Itoa(got) != args[0] {
 		ts.Fatalf("exit code %d, want %s", got, args[0])
 	}
+}
+
+// snapshot LEDGER TIME: in the background, a reader holds a snapshot of a
+// ledger for that long.
+func snapshot(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: snapshot LEDGER TIME")
+	}
+	d, err := time.ParseDuration(args[1])
+	ts.Check(err)
+	s, err := sqlite.Open(context.Background(), ts.MkAbs(args[0]), sqlite.Options{ReadOnly: true})
+	ts.Check(err)
+	began, done := make(chan struct{}), make(chan error, 1)
+	go func() {
+		done <- s.View(context.Background(), func(r ledger.Reader) error {
+			before, err := r.Batches("", "")
+			close(began)
+			if err != nil {
+				return err
+			}
+			<-time.After(d)
+			after, err := r.Batches("", "")
+			if err == nil && fmt.Sprint(before) != fmt.Sprint(after) {
+				err = errors.New("the snapshot has changed")
+			}
+			return err
+		})
+	}()
+	<-began
+	ts.Defer(func() {
+		ts.Check(<-done)
+		ts.Check(s.Close())
+	})
 }
 
 // json FILE [path value]…: the file, or stdout or stderr, is one valid JSON

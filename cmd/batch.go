@@ -68,57 +68,86 @@ func (a *app) runJobs(ctx context.Context, where located, jobs []job, o jobOptio
 func (a *app) runOn(ctx context.Context, where located, led *ledger.Ledger, runsDir string, jobs []job, o jobOptions) error {
 	stop, caught, done := a.watchSignals()
 	defer done()
-	var (
-		all  []outcomeFacts
-		sums []summaryJSON
-		ends []func()
-	)
-	left := o.limit
+	defer closeActions(jobs)
+	r := batchRun{app: a, where: where, led: led, runsDir: runsDir, o: o, stop: stop, caught: caught, left: o.limit}
 	for i, j := range jobs {
-		bar := a.newProgress(o.progress, j.task.Name, j.date)
-		opts := runner.Options{
-			Ledger: led, RunsDir: runsDir, Task: j.task, Date: j.date, Zone: where.zoneName, Command: o.command,
-			Version: programVersion(), Source: j.source, Survey: j.survey, Records: j.records,
-			Limit: left, Stop: stop, Observe: func(ev runner.Event) { a.observe(ev, bar) },
-		}
-		opts.ExitCode = func(s runner.Summary) int { return codeOf([]outcomeFacts{facts(s, caught())}) }
-		if o.fill != nil {
-			o.fill(&opts)
-		}
-		s, err := runner.Run(ctx, opts)
-		bar.stop()
-		f := facts(s, caught())
-		records, rerr := recordsOf(ctx, led, j.task.Name, j.date, j.task.Namespace, o.show)
-		if err == nil {
-			err = rerr
-		}
-		if stop.Asked() && i+1 < len(jobs) {
-			f.Signal = caught()
-			a.p.note("left for the next time: %s %s and what comes after it", jobs[i+1].task.Name, jobs[i+1].date)
-		}
-		f.LedgerError = f.LedgerError || err != nil && !f.Usage
-		all = append(all, f)
-		sums = append(sums, newSummary(s, records))
-		ends = append(ends, func() {
-			if err != nil {
-				a.p.fail(err)
+		if r.run(ctx, j); r.over() {
+			if i+1 < len(jobs) {
+				r.leave(jobs[i+1])
 			}
-			a.explain(s, where.zone)
-		})
-		left -= s.Begun
-		if stop.Asked() || err != nil || o.limit > 0 && left <= 0 {
-			break // the dates after it are left for the next time
+			break
 		}
 	}
-	perr := a.printSummaries(sums, o.several, o.asked)
-	for _, end := range ends {
+	perr := a.printSummaries(r.sums, o.several, o.asked)
+	for _, end := range r.ends {
 		end()
 	}
-	if perr != nil && codeOf(all) == exitOK {
+	code := codeOf(r.facts)
+	if perr != nil && code == exitOK {
 		return perr
 	}
-	if code := codeOf(all); code != exitOK {
+	if code != exitOK {
 		return &errReported{code}
 	}
 	return nil
+}
+
+// batchRun runs jobs one after another.
+type batchRun struct {
+	*app
+	where   located
+	led     *ledger.Ledger
+	runsDir string
+	o       jobOptions
+	stop    *runner.Stop
+	caught  caughtFunc
+	left    int64 // of the limit
+	failed  bool
+
+	facts []outcomeFacts
+	sums  []summaryJSON
+	ends  []func() // what is to be said after the summaries
+}
+
+// over tells whether the jobs after this one are left for the next time.
+func (r *batchRun) over() bool {
+	return r.stop.Asked() || r.failed || r.o.limit > 0 && r.left <= 0
+}
+
+func (r *batchRun) leave(next job) {
+	if r.stop.Asked() {
+		r.facts[len(r.facts)-1].Signal = r.caught()
+	}
+	r.p.note("left for the next time: %s %s and what comes after it", next.task.Name, next.date)
+}
+
+func (r *batchRun) run(ctx context.Context, j job) {
+	bar := r.newProgress(r.o.progress, j.task.Name, j.date)
+	opts := runner.Options{
+		Ledger: r.led, RunsDir: r.runsDir, Task: j.task, Date: j.date, Zone: r.where.zoneName, Command: r.o.command,
+		Version: programVersion(), Source: j.source, Survey: j.survey, Records: j.records,
+		Limit: r.left, Stop: r.stop, Observe: func(ev runner.Event) { r.observe(ev, bar) },
+		ExitCode: func(s runner.Summary) int { return codeOf([]outcomeFacts{facts(s, r.caught())}) },
+	}
+	if r.o.fill != nil {
+		r.o.fill(&opts)
+	}
+	s, err := runner.Run(ctx, opts)
+	bar.stop()
+	records, rerr := recordsOf(ctx, r.led, j.task.Name, j.date, j.task.Namespace, r.o.show)
+	if err == nil {
+		err = rerr
+	}
+	f := facts(s, r.caught())
+	f.LedgerError = f.LedgerError || err != nil && !f.Usage
+	r.left -= s.Begun
+	r.failed = err != nil
+	r.facts = append(r.facts, f)
+	r.sums = append(r.sums, newSummary(s, records))
+	r.ends = append(r.ends, func() {
+		if err != nil {
+			r.p.fail(err)
+		}
+		r.explain(s, r.where.zone)
+	})
 }

@@ -3,6 +3,8 @@ package cmd
 import (
 	"context"
 	"os"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -24,11 +26,19 @@ name with another command goes on with the same records.
 
 With --shell COMMAND is one script for sh, which has the id as "$1".
 
+What --check says of a record whose outcome is unknown decides: exit 0, its
+effect is there, it is done; 1, it isn't, it is tried again; 2, half of it is,
+--compensate undoes it and the check is asked again; any other can't tell, a
+person must. Both are one text each, split at spaces as a shell does it (with
+'', "" and \), in which {} is the id as in COMMAND; with --shell they are
+scripts too.
+
 EXIT STATUS
   0 complete, 1 some records failed, 2 usage or input is wrong and nothing was
   executed, 3 records in doubt need a person, 4 halted, 5 busy or waiting,
   7 the ledger can't be used, 129, 130, 143 interrupted.`,
 		Example: `  cat ids | runner exec grant --date today -- ./grant.sh {}
+  runner exec pay --from ids --check 'grep -qx {} paid.txt' -- ./pay.sh {}
   runner exec warm-cache --from urls.txt -j 8 --idempotent -- curl -fsS -o /dev/null`,
 		Args: func(c *cobra.Command, args []string) error {
 			switch dash := c.ArgsLenAtDash(); {
@@ -53,6 +63,8 @@ type execOptions struct {
 	runOptions
 	idempotent, shell bool
 	secrets           []string
+	check, compensate string
+	checkAfter        time.Duration
 }
 
 func (o *execOptions) addFlags(c *cobra.Command) {
@@ -60,12 +72,24 @@ func (o *execOptions) addFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.Lookup("biz-id").Usage = "the record with this `ID`, instead of stdin (repeatable); - for one record without an id"
 	f.BoolVar(&o.idempotent, "idempotent", false, "repeating a record is harmless: what is in doubt is repeated")
+	f.StringVar(&o.check, "check", "", "`COMMAND` that tells whether the effect of a record is there, asked when its outcome is unknown")
+	f.DurationVar(&o.checkAfter, "check-after", 0, "`TIME` after an attempt for which its effect may still appear; must be given with --timeout 0")
+	f.StringVar(&o.compensate, "compensate", "", "`COMMAND` that undoes half an effect; needs --check")
 	f.BoolVar(&o.shell, "shell", false, `COMMAND is one script for sh, with the id as "$1"`)
 	f.StringArrayVar(&o.secrets, "secret", nil, "never show the value of this environment `VARIABLE` (repeatable)")
 }
 
+func (o *execOptions) validate(c *cobra.Command) error {
+	for name, value := range map[string]string{"check": o.check, "compensate": o.compensate} {
+		if c.Flags().Changed(name) && strings.TrimSpace(value) == "" {
+			return usagef("--%s is empty", name)
+		}
+	}
+	return o.runOptions.check(c)
+}
+
 func runExec(ctx context.Context, a *app, c *cobra.Command, o execOptions, name string, command []string) error {
-	if err := o.check(c); err != nil {
+	if err := o.validate(c); err != nil {
 		return err
 	}
 	where, err := a.locate(false)
@@ -82,10 +106,14 @@ func runExec(ctx context.Context, a *app, c *cobra.Command, o execOptions, name 
 	}
 	e := tasks.Exec{
 		Name: name, Command: command, Shell: o.shell, Dir: dir, Idempotent: o.idempotent, Secrets: o.secrets,
+		Check: o.check, Compensate: o.compensate,
 		Namespace: where.namespace(), TimeZone: where.zoneName, Location: where.zone, AllowEmpty: o.allowEmpty,
 	}
 	if c.Flags().Changed("timeout") {
 		e.Timeout = &o.timeout
+	}
+	if c.Flags().Changed("check-after") {
+		e.CheckAfter = &o.checkAfter
 	}
 	if c.Flags().Changed("retries") {
 		e.Retries = &o.retries

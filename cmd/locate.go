@@ -132,7 +132,7 @@ func (a *app) zoneOf(c *tasks.Config) (*time.Location, string, error) {
 		}
 	}
 	if c == nil || c.TimeZone == "" {
-		return a.local, localZoneName(a.local, a.now(), a.getenv), nil
+		return a.local, tasks.ZoneName(a.local), nil
 	}
 	loc, err := time.LoadLocation(c.TimeZone)
 	if err != nil {

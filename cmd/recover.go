@@ -194,7 +194,7 @@ func (a *app) sayRecovered(rec runner.Recovery, asked, left int64) error {
 		a.p.problem(survivorText(s, a.now()), "--kill ends it")
 	}
 	for _, l := range rec.Leftovers {
-		a.p.warn("an attempt of "+l.Key.String()+" left a process behind", fmt.Sprintf("pid %d; it blocks nothing", l.PID))
+		a.p.warn("an attempt of "+l.String()+" left a process behind", fmt.Sprintf("pid %d; it blocks nothing", l.PID))
 	}
 	return nil
 }

@@ -2,6 +2,8 @@ package cmd
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -85,11 +87,7 @@ func runRerun(ctx context.Context, a *app, c *cobra.Command, o rerunOptions, nam
 		}
 	}
 	if len(picks) == 0 {
-		a.p.note("nothing to rerun: no record of %s matches", sel.ExecuteDate)
-		if a.p.form != formTable {
-			return list(a.p, summaryColumns, all[summaryJSON](nil))
-		}
-		return nil
+		return a.nothingToRerun(ctx, where, led, sel, names)
 	}
 	insist, err := a.insist(ctx, o, picks)
 	if err != nil {
@@ -106,6 +104,9 @@ func (a *app) pick(ctx context.Context, where located, led *ledger.Ledger, sel l
 		}
 	}
 	for _, name := range names {
+		if err := knownTask(ctx, where, led, name); err != nil {
+			return nil, err
+		}
 		sel.TaskName = name
 		p, err := a.choose(ctx, where, led, sel, o)
 		if err != nil {
@@ -122,6 +123,55 @@ func (a *app) pick(ctx context.Context, where located, led *ledger.Ledger, sel l
 		picks = append(picks, p)
 	}
 	return picks, nil
+}
+
+// knownTask fails for a task that is neither configured nor in the ledger: a
+// misspelt name is not a task without failures.
+func knownTask(ctx context.Context, where located, led *ledger.Ledger, name string) error {
+	_, err := led.Definition(ctx, name, "")
+	if !errors.Is(err, ledger.ErrNotFound) {
+		return err
+	}
+	if where.config != nil {
+		_, err := where.config.Task(name)
+		if err != nil {
+			return asUsage(err)
+		}
+		return nil
+	}
+	return withHint(usagef("there is no task %q in the ledger", name), "runner ledger stats lists those there are")
+}
+
+// nothingToRerun says that nothing was chosen, and what there would be.
+func (a *app) nothingToRerun(ctx context.Context, where located, led *ledger.Ledger, sel ledger.Selection, names []string) error {
+	a.p.note("nothing to rerun: no record of %s matches", sel.ExecuteDate)
+	var sums []summaryJSON
+	for _, name := range names {
+		s := runner.Summary{TaskName: name, ExecuteDate: sel.ExecuteDate, TimeZone: where.zoneName, Result: runner.Complete}
+		sums = append(sums, newSummary(s, nil))
+		if led == nil {
+			continue
+		}
+		err := led.Store().View(ctx, func(r ledger.Reader) error {
+			b, err := r.Batch(name, sel.ExecuteDate)
+			if err != nil {
+				return nil //nolint:nilerr // there is nothing to tell then
+			}
+			for _, s := range []ledger.Status{ledger.Failed, ledger.InDoubt, ledger.Skipped} {
+				if n := b.Counts[s]; n > 0 && !slices.Contains(sel.Statuses, s) {
+					a.p.note("%s has %s %s: --status %s chooses them", name, plural(n, "record"), strings.ReplaceAll(s.String(), "_", " "), s)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if a.p.form == formTable {
+		return nil
+	}
+	return a.printSummaries(sums, len(names) != 1, true)
 }
 
 func (a *app) rerun(ctx context.Context, where located, led *ledger.Ledger, runsDir string, c *cobra.Command, o rerunOptions, picks []chosen, insist bool) error {

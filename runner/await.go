@@ -28,6 +28,12 @@ func (e *engine) over() bool {
 	if e.backlog.untouched(now) || len(e.backlog.alone) > 0 {
 		return false
 	}
+	return e.waited(now)
+}
+
+// waited tells whether all that is left must wait for longer than this run
+// does, and notes what.
+func (e *engine) waited(now time.Time) bool {
 	waits := len(e.backlog.due) > 0
 	held := !e.backlog.busy.IsEmpty()
 	if e.idleSince.IsZero() {

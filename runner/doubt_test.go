@@ -18,7 +18,7 @@ type world struct {
 	log   []string
 }
 
-func (w *world) say(what string, at Attempt) {
+func (w *world) say(what string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.log = append(w.log, what)
@@ -26,7 +26,7 @@ func (w *world) say(what string, at Attempt) {
 
 // probe is a check of the world.
 func (w *world) probe(_ context.Context, at Attempt) Result {
-	w.say("check", at)
+	w.say("check")
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
@@ -39,7 +39,7 @@ func (w *world) probe(_ context.Context, at Attempt) Result {
 }
 
 func (w *world) undo(_ context.Context, at Attempt) Result {
-	w.say("compensate", at)
+	w.say("compensate")
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.half, at.BizID)
@@ -72,31 +72,31 @@ func TestACheckDecidesWhatADoubtComesTo(t *testing.T) {
 		}, []step{half, finish}, Complete, "applied", "act check compensate check act"},
 		{"still partial after its one compensation: held", func(o *Options, w *world) {
 			o.Task.Policy.Compensate, o.Task.Compensate = true, action(func(_ context.Context, at Attempt) Result {
-				w.say("compensate", at)
+				w.say("compensate")
 				return ok
 			})
 		}, []step{half}, SomeInDoubt, "partial", "act check compensate check"},
 		{"a compensation that fails: held", func(o *Options, w *world) {
 			o.Task.Policy.Compensate, o.Task.Compensate = true, action(func(_ context.Context, at Attempt) Result {
-				w.say("compensate", at)
+				w.say("compensate")
 				return Result{Outcome: ledger.FailedAttempt, Error: "no"}
 			})
 		}, []step{half}, SomeInDoubt, "partial", "act check compensate"},
 		{"can't tell: held, and asked once", func(o *Options, w *world) {
-			o.Task.Check = action(func(ctx context.Context, at Attempt) Result { w.say("check", at); return unclear(ctx, at) })
+			o.Task.Check = action(func(ctx context.Context, at Attempt) Result { w.say("check"); return unclear(ctx, at) })
 		}, []step{whole}, SomeInDoubt, "unclear", "act check"},
 		{"can't tell, and repeating is safe: repeated", func(o *Options, w *world) {
 			o.Task.Policy.Idempotent = true
-			o.Task.Check = action(func(ctx context.Context, at Attempt) Result { w.say("check", at); return unclear(ctx, at) })
+			o.Task.Check = action(func(ctx context.Context, at Attempt) Result { w.say("check"); return unclear(ctx, at) })
 		}, []step{nothing, finish}, Complete, "applied", "act check act"},
 		{"asked first, and it is there: never started", func(o *Options, w *world) {
 			o.Task.Policy.CheckFirst = true
 			w.whole["u000001"] = 1
 		}, nil, Complete, "already", "check"},
-		{"asked first, and it isn't: started", func(o *Options, w *world) {
+		{"asked first, and it isn't: started", func(o *Options, _ *world) {
 			o.Task.Policy.CheckFirst = true
 		}, []step{finish}, Complete, "applied", "check act"},
-		{"absent is believed only after its time", func(o *Options, w *world) {
+		{"absent is believed only after its time", func(o *Options, _ *world) {
 			o.Task.Policy.CheckAfter = 20 * time.Millisecond
 		}, []step{nothing, finish}, Complete, "applied", "act check check act"},
 	}
@@ -108,7 +108,7 @@ func TestACheckDecidesWhatADoubtComesTo(t *testing.T) {
 			p.Check = true
 			n := 0
 			o := b.options(ids(1), p, func(_ context.Context, at Attempt) Result {
-				w.say("act", at)
+				w.say("act")
 				w.mu.Lock()
 				defer w.mu.Unlock()
 				n++

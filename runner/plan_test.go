@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -138,6 +140,88 @@ func TestADryRunSaysWhatARunWouldDo(t *testing.T) { // case 27
 	}
 	if len(b.seen.n) != 1 {
 		t.Errorf("it ran %v", b.seen.n)
+	}
+}
+
+// endless is a source of n ids that are never in memory together.
+type endless struct {
+	items
+	n    int
+	peak uint64
+}
+
+func (s *endless) Records() iter.Seq2[Item, error] {
+	return func(yield func(Item, error) bool) {
+		for i := range s.n {
+			if i%100_000 == 0 {
+				runtime.GC()
+				var m runtime.MemStats
+				runtime.ReadMemStats(&m)
+				s.peak = max(s.peak, m.HeapAlloc)
+			}
+			if !yield(Item{BizID: fmt.Sprintf("%016d", i*7919), Line: int64(i)}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func TestMemoryStaysFlatHoweverLongTheListIs(t *testing.T) { // case 16
+	peak := func(n int) uint64 {
+		s := &endless{n: n}
+		if _, err := ReadThrough(s, Shard{}, false); err != nil {
+			t.Fatal(err)
+		}
+		return s.peak
+	}
+	small, large := peak(400_000), peak(2_000_000)
+	if large > small+(4<<20) {
+		t.Errorf("400,000 ids took %d KiB, 2,000,000 took %d KiB", small>>10, large>>10)
+	}
+}
+
+func TestAnOpenPlanIsNeverComplete(t *testing.T) { // case 83
+	b := newBench(t)
+	o := b.options(ids(planChunk+1), quick(), succeed)
+	o.Stop = NewStop(time.Hour)
+	defer o.Stop.Close()
+	var err error
+	o.Survey, err = ReadThrough(o.Source, Shard{}, false)
+	must(t, err)
+	n := 0
+	o.Source = hooked{o.Source.(items), func() { // told to stop when one chunk is in the ledger
+		if n++; n == planChunk+1 {
+			o.Stop.Ask()
+		}
+	}}
+	s, err := Run(t.Context(), o)
+	must(t, err)
+	if s.Result != Interrupted || s.Executed != 0 {
+		t.Fatalf("%+v", s)
+	}
+	batch := b.batch()
+	if batch.Complete() || batch.OpenPlanRun == "" || batch.Counts.Total() != planChunk {
+		t.Errorf("%+v", batch)
+	}
+	if s := b.run(b.options(ids(planChunk+1), quick(), succeed)); s.Result != Complete || !b.batch().Complete() {
+		t.Errorf("the next plan doesn't take its place: %+v, %+v", s, b.batch())
+	}
+}
+
+// hooked is a source that calls fn before each record.
+type hooked struct {
+	items
+	fn func()
+}
+
+func (s hooked) Records() iter.Seq2[Item, error] {
+	return func(yield func(Item, error) bool) {
+		for i, err := range s.items.Records() {
+			s.fn()
+			if !yield(i, err) {
+				return
+			}
+		}
 	}
 }
 

@@ -61,6 +61,8 @@ type Tolerance struct {
 type Definition struct {
 	Kind       string          `json:"kind"` // of action: run, shell, go
 	Action     json.RawMessage `json:"action"`
+	Check      json.RawMessage `json:"check,omitempty"`
+	Compensate json.RawMessage `json:"compensate,omitempty"`
 	Policy     ledger.Policy   `json:"policy"`
 	Namespace  string          `json:"namespace,omitempty"`
 	TimeZone   string          `json:"time_zone,omitempty"`

@@ -132,6 +132,56 @@ func TestANewSchemaKeepsTheDataAndABackup(t *testing.T) {
 	unusable(t, err, "knows versions up to 1")
 }
 
+// A ledger of a synthetic older schema (case 32).
+func TestAnOlderLedgerIsMigratedAfterABackup(t *testing.T) {
+	var steps []step
+	for _, name := range []string{"older.sql", "older_to_newer.sql"} {
+		text, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps = append(steps, step{name, string(text)})
+	}
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	old, err := open(ctx, path, Options{Create: true, AllowNetworkFS: true}, steps[:1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := old.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	s, err := open(ctx, path, Options{AllowNetworkFS: true}, steps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if got := backups(t, path); len(got) != 1 {
+		t.Fatalf("backups: %v", got)
+	}
+	got := map[string]ledger.Entry{}
+	for _, e := range entries(t, s) {
+		got[e.BizID] = e
+	}
+	if len(got) != 4 || got["用户1"].Status != ledger.Done || string(got["用户1"].Payload) != `{"v":"0010"}` || got["用户3"].Detail != ledger.DetailUnknown {
+		t.Errorf("after the migration: %+v", got)
+	}
+	// It goes on where the older program stopped.
+	l := ledger.New(s)
+	run := ledger.Run{ID: "run-2", TaskName: "发券", ExecuteDate: "2026-11-11"}
+	if err := l.Begin(ctx, &run, false); err != nil {
+		t.Fatal(err)
+	}
+	var ids []int64
+	for _, e := range got {
+		ids = append(ids, e.ID)
+	}
+	out, err := l.Work(ctx, ledger.Work{Run: run, Policy: ledger.DefaultPolicy(), Candidates: ids, Max: 10})
+	if err != nil || len(out.Claimed) != 1 || out.Claimed[0].BizID != "用户4" {
+		t.Errorf("claimed %+v, %v", out.Claimed, err)
+	}
+}
+
 func TestAFailedMigrationLeavesTheOldSchema(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "ledger.db")

@@ -1,0 +1,143 @@
+package ledger
+
+import (
+	"context"
+	"time"
+)
+
+// Work is what a run brings to the ledger, and what it wants from it.
+type Work struct {
+	Run     Run
+	Policy  Policy
+	Reports []Report
+	Halt    string // why nothing more of the batch may be started; empty: it may
+	// Candidates are numbers of records to claim in this order, at most Max
+	// of them. Alone claims, of those that must be started while nothing else
+	// runs, the first; otherwise these are left.
+	Candidates []int64
+	Max        int
+	Alone      bool
+	AskOnly    bool // claim for checks only
+	// Asked tells whether this run has asked the check of a record.
+	Asked func(id int64) bool
+}
+
+// Worked is what became of a Work.
+type Worked struct {
+	Settled []Settled // one for each report
+	Claimed []Entry
+	Left    []Judged // candidates that can't be claimed now
+	Batch   Batch    // as it is now, but for its counts
+	Rest    []int64  // candidates not looked at
+}
+
+// Settled is what became of a report.
+type Settled struct {
+	Report
+	Entry Entry // the record afterwards
+	Fate  Fate
+}
+
+// Judged is a record that wasn't claimed, and why.
+type Judged struct {
+	Entry Entry
+	Verdict
+}
+
+// Work settles reports and claims records in one durable transaction: the
+// outcomes it returns may be told, the claims it returns may be started.
+func (l *Ledger) Work(ctx context.Context, w Work) (Worked, error) {
+	var out Worked
+	err := l.store.Update(ctx, func(tx Tx) (err error) {
+		out = Worked{}
+		now := l.Now()
+		if out.Settled, err = l.settle(tx, w.Reports, w.Policy, now); err != nil {
+			return err
+		}
+		if err := flow(tx, w, now, &out); err != nil {
+			return err
+		}
+		if Halted(out.Batch, w.Run.StartedAt) || !Pause(out.Batch, w.Policy, now).IsZero() {
+			out.Rest = w.Candidates
+			return nil
+		}
+		return l.claim(tx, w, now, &out)
+	})
+	return out, err
+}
+
+// flow reads the flow control of the batch, and writes what has come to it.
+func flow(tx Tx, w Work, now time.Time, out *Worked) (err error) {
+	if out.Batch, err = tx.Batch(w.Run.TaskName, w.Run.ExecuteDate); err != nil {
+		return err
+	}
+	changed := false
+	for _, s := range out.Settled {
+		if s.Outcome == AskedLater && s.Fate == Moved {
+			var paused bool
+			out.Batch, paused = pauseFor(out.Batch, s.Entry)
+			changed = changed || paused
+		}
+	}
+	if w.Halt != "" && !Halted(out.Batch, w.Run.StartedAt) {
+		out.Batch.HaltedAt, out.Batch.HaltReason = now, w.Halt
+		changed = true
+	}
+	if !changed {
+		return nil
+	}
+	return tx.PutBatch(&out.Batch)
+}
+
+func (l *Ledger) claim(tx Tx, w Work, now time.Time, out *Worked) error {
+	if w.Max == 0 {
+		out.Rest = w.Candidates
+	}
+	if len(w.Candidates) == 0 || w.Max == 0 {
+		return nil
+	}
+	entries, err := getMap(tx, w.Candidates)
+	if err != nil {
+		return err
+	}
+	changes := choose(w, entries, now, out)
+	stale, err := tx.Swap(changes)
+	if err != nil {
+		return err
+	}
+	taken := make(map[int]bool, len(stale))
+	for _, i := range stale {
+		taken[i] = true
+	}
+	for i, c := range changes {
+		if taken[i] { // by another run, since we read it
+			out.Left = append(out.Left, Judged{Entry: c.New, Verdict: Verdict{Do: Busy}})
+			continue
+		}
+		out.Claimed = append(out.Claimed, c.New)
+	}
+	return nil
+}
+
+// choose makes claims of the candidates that the rules let start, until there
+// are enough.
+func choose(w Work, entries map[int64]Entry, now time.Time, out *Worked) []Change {
+	changes := make([]Change, 0, w.Max)
+	for i, id := range w.Candidates {
+		if len(changes) == w.Max {
+			out.Rest = w.Candidates[i:]
+			break
+		}
+		e, ok := entries[id]
+		if !ok {
+			continue
+		}
+		v := Judge(e, w.Policy, now, w.Asked != nil && w.Asked(e.ID))
+		if !v.Do.Starts() || Alone(e) != w.Alone || w.AskOnly && v.Do != StartCheck {
+			out.Left = append(out.Left, Judged{Entry: e, Verdict: v})
+			continue
+		}
+		changes = append(changes, Change{e, Claim(e, v.Do.Phase(), w.Run.ID)})
+	}
+	return changes
+}
