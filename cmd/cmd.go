@@ -40,6 +40,9 @@ type env struct {
 
 // Main runs the program and gives its exit code.
 func Main() int {
+	if code, ok := actAsInit(); ok {
+		return code
+	}
 	// A closed pipe is an error to look at, not a death in the middle of a
 	// run. Ignoring the signal would do that too, but actions inherit it.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)

@@ -38,7 +38,7 @@ EXIT STATUS
   executed, 3 records in doubt need a person, 4 halted, 5 busy or waiting,
   7 the ledger can't be used, 129, 130, 143 interrupted.`,
 		Example: `  cat ids | runner exec grant --date today -- ./grant.sh {}
-  runner exec pay --from ids --check 'grep -qx {} paid.txt' -- ./pay.sh {}
+  runner exec pay --from ids --check './was-paid.sh {}' -- ./pay.sh {}
   runner exec warm-cache --from urls.txt -j 8 --idempotent -- curl -fsS -o /dev/null`,
 		Args: func(c *cobra.Command, args []string) error {
 			switch dash := c.ArgsLenAtDash(); {

@@ -168,6 +168,9 @@ func plural(n int64, word string) string {
 // explain says on stderr what a run left and what to do about it. With the
 // summary it stays under 40 lines.
 func (a *app) explain(s runner.Summary, zone *time.Location) {
+	for _, u := range s.Unwritten { // all of them: nobody else will ever know
+		a.p.problem(fmt.Sprintf("%s: its outcome could be written nowhere: %s %s", u.Key, u.Report.Outcome, oneLine(u.Report.Error+u.Report.Result)), "")
+	}
 	for _, e := range s.Troubled {
 		msg := fmt.Sprintf("%s %s: %s", e.TaskName, e.BizID, strings.ReplaceAll(e.Status.String(), "_", " "))
 		if e.Attempts > 0 {

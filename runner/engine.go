@@ -45,6 +45,8 @@ type engine struct {
 	workers   sync.WaitGroup
 	unsettled map[int64]ledger.Entry // claims by record: not yet settled in the ledger
 	reports   []ledger.Report        // ended, and not yet settled
+	kept      []ledger.Report        // ended after the ledger failed
+	unwritten []ledger.Report        // ended, and the journal couldn't take it
 	solo      bool                   // what runs must run alone
 	inHand    int                    // claims that are with the workers
 	pace      pace

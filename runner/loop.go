@@ -16,8 +16,9 @@ func (e *engine) loop(ctx context.Context) error {
 			e.takeBack()
 		}
 		if e.failure != nil { // nothing can be settled: let what runs end, it is in the journal
-			e.reports = nil
+			e.kept, e.reports = append(e.kept, e.reports...), nil
 			if e.running() == 0 {
+				e.lastTry(ctx)
 				return e.failure
 			}
 			if err := e.await(ctx); err != nil {
@@ -63,6 +64,7 @@ func (e *engine) receive(x ended) {
 	e.judgeAttempt(x.Report)
 	if x.failure != nil {
 		e.noJournal = x.failure
+		e.unwritten = append(e.unwritten, x.Report)
 	}
 	switch {
 	case x.halt:
@@ -106,6 +108,20 @@ func (e *engine) fail(err error) {
 	if e.failure == nil {
 		e.failure = err
 	}
+}
+
+// lastTry settles what has ended after the ledger failed, in case it can be
+// written again. If not, the next start takes it from the journal.
+func (e *engine) lastTry(ctx context.Context) {
+	if len(e.kept) == 0 {
+		return
+	}
+	out, err := e.led.Work(ctx, ledger.Work{Run: e.row, Policy: e.Task.Policy, Reports: e.kept})
+	if err != nil {
+		return
+	}
+	e.kept = nil
+	e.apply(out)
 }
 
 // running is how many claims are with the workers.

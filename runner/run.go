@@ -202,7 +202,14 @@ func (e *engine) finish(ctx context.Context, err error) error {
 	e.row.Planned, e.row.New, e.row.Executed = e.sum.Planned, e.sum.New, e.sum.Executed
 	if len(e.unsettled) > 0 {
 		// Claims and outcomes are in the journal: the next start takes them.
-		_ = e.file.sync()
+		if serr := e.file.sync(); serr != nil {
+			e.unwritten = e.kept
+		}
+		for _, r := range e.unwritten {
+			if en, ok := e.unsettled[r.RecordID]; ok && r.Outcome != ledger.NotStarted {
+				e.sum.Unwritten = append(e.sum.Unwritten, Unwritten{en.Key, r})
+			}
+		}
 		e.file.keep()
 		return err
 	}

@@ -51,7 +51,14 @@ type Summary struct {
 	Troubled   []ledger.Entry // the first few that failed or are in doubt
 	LateEnds   int64          // certain outcomes that came too late to settle their record
 	HaltReason string
-	Yielded    bool // busy, and content: overlap is skip
+	Unwritten  []Unwritten // outcomes that could be written neither to the ledger nor to the run file
+	Yielded    bool        // busy, and content: overlap is skip
+}
+
+// Unwritten is an outcome that only this process knows of.
+type Unwritten struct {
+	ledger.Key
+	Report ledger.Report
 }
 
 // maxTroubled is how many records a summary tells by name.
