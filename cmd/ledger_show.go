@@ -163,15 +163,22 @@ func recordFields(r recordJSON, where located) []field {
 func storyColumns(loc *time.Location) []column[storyLine] {
 	return []column[storyLine]{
 		{name: "STARTED", cell: func(l storyLine) string { return l.StartedAt.in(loc) }},
-		{name: "ENDED", cell: func(l storyLine) string { return l.EndedAt.in(loc) }},
-		{name: "BY", cell: func(l storyLine) string { return l.RunID + l.Actor }},
 		{name: "PHASE", cell: func(l storyLine) string { return l.Phase.String() }},
 		{name: "NUMBER", cell: func(l storyLine) string { return strconv.Itoa(l.Number) }},
 		{name: "OUTCOME", cell: storyLine.outcome,
 			tint: func(l storyLine, p palette) *color.Color { return p.status(l.Status) }},
 		{name: "EXIT", cell: func(l storyLine) string { return exitText(l.ExitCode) }},
 		{name: "ERROR", cell: func(l storyLine) string { return l.Error }, wide: true},
+		{name: "TOOK", cell: storyLine.took},
+		{name: "BY", cell: func(l storyLine) string { return l.RunID + l.Actor }}, // last: a narrow terminal cuts it
 	}
+}
+
+func (l storyLine) took() string {
+	if l.EndedAt.IsZero() || l.StartedAt.IsZero() {
+		return ""
+	}
+	return l.EndedAt.Sub(l.StartedAt.Time).Round(time.Millisecond).String()
 }
 
 // outcome says where the attempt left the record, and what came late.
