@@ -185,8 +185,8 @@ func TestShowTellsTheWholeStory(t *testing.T) {
 	for _, want := range []string{
 		"execute date     2026-11-28 (Asia/Shanghai)\n", "status           done (applied)\n", "result           voucher 7\n",
 		"idempotency key  r1-", "payload          {\"id\":12345678901234567890}\n",
-		"2026-11-29T02:00:00+08:00  2026-11-29T02:00:01+08:00  r-1  act    1       pending         -     exit 1\n",
-		"2026-11-29T02:00:10+08:00  2026-11-29T02:00:11+08:00  r-2  act    2       done (applied)  -     -\n",
+		"2026-11-29T02:00:00+08:00  act    1       pending         -     exit 1  1s    r-1\n",
+		"2026-11-29T02:00:10+08:00  act    2       done (applied)  -     -       1s    r-2\n",
 		"output of act 1, fence 1:\nline one\nline \\x1btwo\n",
 	} {
 		if !strings.Contains(w.out.String(), want) {

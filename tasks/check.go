@@ -90,6 +90,7 @@ func (c *checker) task(name string, f *taskFile) *Task {
 		}
 	}
 	c.kind(f, &t.plan)
+	c.doubts(f, &t.plan)
 	for i := range f.Env {
 		p := &f.Env[i]
 		c.env(p)

@@ -53,7 +53,7 @@ func (s *commandSpec) masked(m *output.Masker) (any, bool) {
 }
 
 func (s *commandSpec) action(sur surroundings) runner.Action {
-	return &commandAction{spec: *s, surroundings: sur, killAfter: runner.KillAfter}
+	return s.inPhase(ledger.Act, sur)
 }
 
 // commandAction runs one process for each attempt. What is the same for all
@@ -62,6 +62,7 @@ type commandAction struct {
 	spec commandSpec
 	surroundings
 	killAfter time.Duration
+	phase     ledger.Phase
 
 	once    sync.Once
 	err     error
@@ -143,7 +144,7 @@ func (a *commandAction) Act(ctx context.Context, at runner.Attempt) runner.Resul
 		return runner.Result{Outcome: ledger.NotStarted, Error: "result file: " + err.Error()}
 	}
 	if err := a.fill(w, &at, file); err != nil {
-		return a.clean(runner.Result{Outcome: ledger.FailedForGood, Error: err.Error()})
+		return a.clean(a.inPhase(runner.Result{Outcome: ledger.FailedForGood, Error: err.Error()}, false))
 	}
 	stdin, err := a.stdin(&at, file)
 	if err != nil {
@@ -164,7 +165,7 @@ func (a *commandAction) run(ctx context.Context, w *workspace, at *runner.Attemp
 	limit := limitOf(ctx)
 	p, err := process.Start(&process.Spec{Path: a.program, Argv: w.argv, Env: w.environ, Dir: a.spec.Dir, Stdin: stdin})
 	if err != nil {
-		return a.judgeStart(err)
+		return a.inPhase(a.judgeStart(err), false)
 	}
 	at.Started(p.Pid)
 	w.recorder.Reset(a.mask, a.spec.KeepOutput != keepNone)
@@ -183,7 +184,8 @@ func (a *commandAction) run(ctx context.Context, w *workspace, at *runner.Attemp
 			r.Error += fmt.Sprintf("\nprocesses of its group %d can't be ended", p.Pid)
 		}
 	}
-	if r.Outcome != ledger.Succeeded || a.spec.KeepOutput == keepAll {
+	r = a.inPhase(r, told(exit))
+	if !didItsJob(r.Outcome) || a.spec.KeepOutput == keepAll {
 		r.Output = w.recorder.Text()
 	}
 	return r
@@ -216,6 +218,6 @@ func (a *commandAction) fill(w *workspace, at *runner.Attempt, file string) (err
 	if a.spec.Script != "" || a.spec.Braces && !found {
 		w.argv = append(w.argv, at.BizID)
 	}
-	w.environ, err = appendRecord(append(w.environ[:0], a.environ...), at, file)
+	w.environ, err = appendRecord(append(w.environ[:0], a.environ...), at, a.phase, file)
 	return err
 }

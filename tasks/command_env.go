@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
+	"runner/ledger"
 	"runner/runner"
 )
 
@@ -18,14 +20,14 @@ const fieldPrefix = "RUNNER_FIELD_"
 // passed on.
 var recordVariables = []string{
 	"RUNNER_TASK_NAME", "RUNNER_BIZ_ID", "RUNNER_EXECUTE_DATE", "RUNNER_IDEMPOTENCY_KEY", "RUNNER_FENCE",
-	"RUNNER_ATTEMPT", "RUNNER_ATTEMPT_ID", "RUNNER_RUN_ID", "RUNNER_GENERATION", "RUNNER_RESULT",
+	"RUNNER_ATTEMPT", "RUNNER_ATTEMPT_ID", "RUNNER_RUN_ID", "RUNNER_GENERATION", "RUNNER_PHASE", "RUNNER_RESULT",
 }
 
 // appendRecord adds the variables of an attempt, in the order of the list.
-func appendRecord(env []string, a *runner.Attempt, result string) ([]string, error) {
+func appendRecord(env []string, a *runner.Attempt, ph ledger.Phase, result string) ([]string, error) {
 	values := [...]string{
 		a.TaskName, a.BizID, a.ExecuteDate, a.IdempotencyKey, strconv.FormatInt(a.Fence, 10),
-		strconv.Itoa(a.Number), a.ID, a.RunID, strconv.Itoa(a.Generation), result,
+		strconv.Itoa(a.Number), a.ID, a.RunID, strconv.Itoa(a.Generation), ph.String(), result,
 	}
 	for i, v := range values {
 		env = append(env, recordVariables[i]+"="+v)
@@ -34,9 +36,26 @@ func appendRecord(env []string, a *runner.Attempt, result string) ([]string, err
 	for name, value := range a.Fields {
 		variable := fieldVariable(name) + "="
 		if slices.ContainsFunc(env[first:], func(kv string) bool { return strings.HasPrefix(kv, variable) }) {
-			return env, fieldCollision(slices.Collect(maps.Keys(a.Fields)))
+			return appendDistinct(env[:first], a.Fields)
 		}
 		env = append(env, variable+value)
+	}
+	return env, nil
+}
+
+// appendDistinct adds the fields whose variables are theirs alone.
+func appendDistinct(env []string, fields map[string]string) ([]string, error) {
+	if err := fieldCollision(slices.Collect(maps.Keys(fields))); err != nil {
+		return env, err
+	}
+	count := map[string]int{}
+	for name := range fields {
+		count[fieldVariable(name)]++
+	}
+	for name, value := range fields {
+		if v := fieldVariable(name); count[v] == 1 {
+			env = append(env, v+"="+value)
+		}
 	}
 	return env, nil
 }
@@ -55,11 +74,15 @@ func fieldVariable(name string) string {
 }
 
 // fieldCollision names two fields that would be the same variable, or gives
-// nil.
+// nil. Only names in ASCII count: each letter of another script becomes the
+// same _, so that such names are often the same without any fault of theirs.
 func fieldCollision(names []string) error {
 	names = slices.Sorted(slices.Values(names))
 	by := map[string]string{}
 	for _, name := range names {
+		if !isASCII(name) {
+			continue
+		}
 		v := fieldVariable(name)
 		if other, ok := by[v]; ok {
 			return fmt.Errorf("fields %q and %q would both be %s in the environment", other, name, v)
@@ -67,6 +90,10 @@ func fieldCollision(names []string) error {
 		by[v] = name
 	}
 	return nil
+}
+
+func isASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r > unicode.MaxASCII })
 }
 
 func isRecordVariable(name string) bool {

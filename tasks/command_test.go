@@ -84,7 +84,7 @@ func TestRecordComesInArgumentsAndEnvironment(t *testing.T) {
 	want := []string{
 		fmt.Sprintf(`["u 1" "{}" "Lee, Ann; touch x" "0010" "2026-11-29/1"] in %s`, a.spec.Dir),
 		"RUNNER_ATTEMPT=2", "RUNNER_ATTEMPT_ID=run7-3-5", "RUNNER_BIZ_ID=u 1", "RUNNER_EXECUTE_DATE=2026-11-29", "RUNNER_FENCE=5",
-		"RUNNER_FIELD_NAME=Lee, Ann", "RUNNER_FIELD_USER_ID=0010", "RUNNER_GENERATION=1", "RUNNER_IDEMPOTENCY_KEY=r1-abc",
+		"RUNNER_FIELD_NAME=Lee, Ann", "RUNNER_FIELD_USER_ID=0010", "RUNNER_GENERATION=1", "RUNNER_IDEMPOTENCY_KEY=r1-abc", "RUNNER_PHASE=act",
 		"RUNNER_RESULT=" + a.scratch.dir + "/1", "RUNNER_RUN_ID=run7", "RUNNER_TASK_NAME=grant", "SHOW_INHERITED=yes", "SHOW_SET=by task",
 	}
 	got := strings.Split(strings.TrimSpace(r.Output), "\n")

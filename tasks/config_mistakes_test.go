@@ -40,9 +40,9 @@ func TestMistakesAreToldWithTheirPlaces(t *testing.T) {
 		{"two documents", "tasks: {a: {go: noop}}\n---\nb: 1\n", []string{"the file holds more than one document"}},
 		{"broken", "tasks: [a\n", []string{"2:1: this is no YAML: did not find expected ',' or ']'"}},
 		{"tab", "tasks:\n\ta: 1\n", []string{"2:1: this is no YAML: found character that cannot start any token"}},
-		{"unknown key", "tasks:\n  a:\n    go: noop\n    check: [x]\n", []string{`4:5: unknown key "check"`}},
-		{"later keys", "tasks:\n  a: {go: noop, compensate: [x], http: {}, sql: x, needs: [b], schedule: x}\n", []string{
-			`2:17: unknown key "compensate"`, `2:34: unknown key "http"`, `2:44: unknown key "sql"`, `2:52: unknown key "needs"`, `2:64: unknown key "schedule"`,
+		{"unknown key", "tasks:\n  a:\n    go: noop\n    schedule: x\n", []string{`4:5: unknown key "schedule"`}},
+		{"later keys", "tasks:\n  a: {go: noop, http: {}, sql: x, needs: [b], schedule: x}\n", []string{
+			`2:17: unknown key "http"`, `2:27: unknown key "sql"`, `2:35: unknown key "needs"`, `2:47: unknown key "schedule"`,
 		}},
 		{"flow", "tasks:\n  a: {run: [x], rate: 5, max_failures: 101%, overlap: wait, max_wait: -1s, retry: {max_later: 1}}\n  b: {go: noop, rate: 0/s, max_failures: 1.5, exit_codes: {later: [75]}}\n  c: {run: [x], exit_codes: {noop: [75], later: [75, 0]}}\n", []string{
 			`2:23: "rate" wants a rate such as 50/s, 100/m or 1000/h, not "5"`,

@@ -32,7 +32,11 @@ func FromDefinition(name string, d runner.Definition, jobs int) (runner.Task, er
 	if err != nil {
 		return runner.Task{}, fmt.Errorf("task %s: its stored definition: %w", name, err)
 	}
-	p := plan{name: name, namespace: d.Namespace, timeZone: d.TimeZone, policy: d.Policy, kind: d.Kind, spec: s, secrets: d.Secrets}
+	doubts, err := storedDoubts(&d)
+	if err != nil {
+		return runner.Task{}, fmt.Errorf("task %s: its stored definition: %w", name, err)
+	}
+	p := plan{name: name, namespace: d.Namespace, timeZone: d.TimeZone, policy: d.Policy, kind: d.Kind, spec: s, doubts: doubts, secrets: d.Secrets}
 	t, err := p.build(jobs)
 	t.Definition = d
 	return t, err

@@ -18,26 +18,32 @@ type configFile struct {
 // taskFile is one task. The value of each kind of action lies in the field of
 // that name.
 type taskFile struct {
-	Description string             `yaml:"description" jsonschema_description:"What the task is for, in listings."`
-	Records     recordsFile        `yaml:"records" default:"one record a date, with the biz_id -" jsonschema_description:"Where its records come from."`
-	Run         []string           `yaml:"run" jsonschema:"minItems=1" jsonschema_description:"A program and its arguments. It is looked up beside this file, then in PATH. Arguments may hold {{.biz_id}}, {{.execute_date}}, {{.fields.NAME}}, {{.task_name}}, {{.generation}} and {{.idempotency_key}}."`
-	Shell       string             `yaml:"shell" jsonschema_description:"A script for sh. The record comes as \"$1\", $RUNNER_BIZ_ID, $RUNNER_EXECUTE_DATE and $RUNNER_FIELD_NAME, never by a template."`
-	Go          string             `yaml:"go" jsonschema_description:"The name of a Go function that is built in."`
-	Env         decode.Map[string] `yaml:"env" jsonschema_description:"Environment variables of commands, added to those of runner."`
-	Dir         string             `yaml:"dir" default:"that of the file" jsonschema_description:"The folder in which the command runs."`
-	Stdin       choice             `yaml:"stdin" default:"nothing" jsonschema:"enum=json" jsonschema_description:"What the command reads on stdin: the whole record as JSON."`
-	Idempotent  bool               `yaml:"idempotent" default:"false" jsonschema_description:"Repeating the action is harmless, so an attempt whose outcome is unknown is repeated."`
-	Jobs        int                `yaml:"jobs" default:"the number of CPUs" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"How many records are worked on at once."`
-	Timeout     Duration           `yaml:"timeout" default:"1h" jsonschema_description:"How long one attempt may take; 0 is no limit."`
-	Retry       retryFile          `yaml:"retry" jsonschema_description:"How a failed record is tried again."`
-	Rate        rate               `yaml:"rate" default:"no limit" jsonschema_description:"How many attempts may start in a second, a minute or an hour, such as 50/s, 100/m or 1000/h."`
-	MaxFailures tolerance          `yaml:"max_failures" default:"no limit" jsonschema_description:"The run halts when more attempts than this ended failed or in doubt: a number, or a share such as 5%, which is judged after 20 attempts."`
-	Overlap     choice             `yaml:"overlap" default:"join" jsonschema:"enum=join,enum=skip,enum=fail" jsonschema_description:"What a run does while another one works on the same task and date: share the records, leave them (exit 0), or fail (exit 5)."`
-	MaxWait     Duration           `yaml:"max_wait" default:"10m" jsonschema_description:"A run that would wait longer than this for its next record ends (exit 5)."`
-	ExitCodes   exitCodesFile      `yaml:"exit_codes" jsonschema_description:"What exit codes of the command mean. 0 is done, others are a failed attempt."`
-	KeepOutput  choice             `yaml:"keep_output" default:"failed" jsonschema:"enum=failed,enum=all,enum=none" jsonschema_description:"Of which attempts the output of the command is kept; failed is all that did not succeed."`
-	Secrets     []string           `yaml:"secrets" jsonschema_description:"Names of environment variables whose values are written as ***."`
-	AllowEmpty  bool               `yaml:"allow_empty" default:"false" jsonschema_description:"An input without records is right; else it is an error (exit 2)."`
+	Description       string             `yaml:"description" jsonschema_description:"What the task is for, in listings."`
+	Records           recordsFile        `yaml:"records" default:"one record a date, with the biz_id -" jsonschema_description:"Where its records come from."`
+	Run               []string           `yaml:"run" jsonschema:"minItems=1" jsonschema_description:"A program and its arguments. It is looked up beside this file, then in PATH. Arguments may hold {{.biz_id}}, {{.execute_date}}, {{.fields.NAME}}, {{.task_name}}, {{.generation}} and {{.idempotency_key}}."`
+	Shell             string             `yaml:"shell" jsonschema_description:"A script for sh. The record comes as \"$1\", $RUNNER_BIZ_ID, $RUNNER_EXECUTE_DATE and $RUNNER_FIELD_NAME, never by a template."`
+	Go                string             `yaml:"go" jsonschema_description:"The name of a Go function that is built in."`
+	Env               decode.Map[string] `yaml:"env" jsonschema_description:"Environment variables of commands, added to those of runner."`
+	Dir               string             `yaml:"dir" default:"that of the file" jsonschema_description:"The folder in which the command runs."`
+	Stdin             choice             `yaml:"stdin" default:"nothing" jsonschema:"enum=json" jsonschema_description:"What the command reads on stdin: the whole record as JSON."`
+	Idempotent        bool               `yaml:"idempotent" default:"false" jsonschema_description:"Repeating the action is harmless, so an attempt whose outcome is unknown is repeated."`
+	Check             []string           `yaml:"check" jsonschema:"minItems=1" jsonschema_description:"A program and its arguments, as for run, that tells whether the effect of a record is there: exit 0 it is, 1 it isn't, 2 half of it is, any other can't tell. It is asked when the outcome of an attempt is unknown, and changes nothing."`
+	CheckAfter        Duration           `yaml:"check_after" default:"0s; for go the timeout" jsonschema_description:"How long after an attempt its effect may still appear: so long a check isn't believed that it is absent. To be given with a timeout of 0."`
+	CheckFirst        bool               `yaml:"check_first" default:"false" jsonschema_description:"The check is asked before a first attempt too; what is there already is done."`
+	CheckTimeout      Duration           `yaml:"check_timeout" default:"1m" jsonschema_description:"How long the check may take; after that it can't tell."`
+	Compensate        []string           `yaml:"compensate" jsonschema:"minItems=1" jsonschema_description:"A program and its arguments, as for run, that undoes half an effect, once for each attempt. Then the check is asked again. Needs a check."`
+	CompensateTimeout Duration           `yaml:"compensate_timeout" default:"1m" jsonschema_description:"How long the compensation may take; after that the record stays in doubt."`
+	Jobs              int                `yaml:"jobs" default:"the number of CPUs" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"How many records are worked on at once."`
+	Timeout           Duration           `yaml:"timeout" default:"1h" jsonschema_description:"How long one attempt may take; 0 is no limit."`
+	Retry             retryFile          `yaml:"retry" jsonschema_description:"How a failed record is tried again."`
+	Rate              rate               `yaml:"rate" default:"no limit" jsonschema_description:"How many attempts may start in a second, a minute or an hour, such as 50/s, 100/m or 1000/h."`
+	MaxFailures       tolerance          `yaml:"max_failures" default:"no limit" jsonschema_description:"The run halts when more attempts than this ended failed or in doubt: a number, or a share such as 5%, which is judged after 20 attempts."`
+	Overlap           choice             `yaml:"overlap" default:"join" jsonschema:"enum=join,enum=skip,enum=fail" jsonschema_description:"What a run does while another one works on the same task and date: share the records, leave them (exit 0), or fail (exit 5)."`
+	MaxWait           Duration           `yaml:"max_wait" default:"10m" jsonschema_description:"A run that would wait longer than this for its next record ends (exit 5)."`
+	ExitCodes         exitCodesFile      `yaml:"exit_codes" jsonschema_description:"What exit codes of the command mean. 0 is done, others are a failed attempt."`
+	KeepOutput        choice             `yaml:"keep_output" default:"failed" jsonschema:"enum=failed,enum=all,enum=none" jsonschema_description:"Of which attempts the output of the command is kept; failed is all that did not succeed."`
+	Secrets           []string           `yaml:"secrets" jsonschema_description:"Names of environment variables whose values are written as ***."`
+	AllowEmpty        bool               `yaml:"allow_empty" default:"false" jsonschema_description:"An input without records is right; else it is an error (exit 2)."`
 }
 
 // recordsFile says where records come from. The value of each kind of source

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"runner/runner"
+	"runner/tasks/internal/output"
 )
 
 // Info is a task in words, for people and scripts. It holds names of secrets
@@ -26,12 +27,22 @@ type Info struct {
 	Retry       RetryInfo `json:"retry"`
 	Idempotent  bool      `json:"idempotent"`
 	AllowEmpty  bool      `json:"allow_empty"`
+	Check       DoubtInfo `json:"check"`
+	Compensate  DoubtInfo `json:"compensate"`
+	CheckAfter  string    `json:"check_after"` // empty: there is no check
+	CheckFirst  bool      `json:"check_first"`
 	Rate        string    `json:"rate"`         // empty: no limit
 	MaxFailures string    `json:"max_failures"` // empty: no limit
 	Overlap     string    `json:"overlap"`
 	MaxWait     string    `json:"max_wait"`
 	Secrets     []string  `json:"secrets"`
 	Env         []string  `json:"env"`
+}
+
+// DoubtInfo is a check or a compensation; both empty if there is none.
+type DoubtInfo struct {
+	Action  string `json:"action"` // the command, masked
+	Timeout string `json:"timeout"`
 }
 
 // RetryInfo says how failed records are tried again.
@@ -66,10 +77,23 @@ func (t *Task) Info() Info {
 		i.Source = mask.String(t.source.words(&t.records))
 		i.BizID = t.bizIDNames()
 	}
+	i.Check = doubtInfo(p.doubts.check, p.policy.CheckTimeout, mask)
+	i.Compensate = doubtInfo(p.doubts.compensate, p.policy.CompensateTimeout, mask)
+	if i.CheckFirst = p.policy.CheckFirst; p.doubts.check != nil {
+		i.CheckAfter = durationText(p.policy.CheckAfter)
+	}
 	for _, v := range p.env {
 		i.Env = append(i.Env, v.name)
 	}
 	return i
+}
+
+func doubtInfo(s *commandSpec, timeout time.Duration, mask *output.Masker) DoubtInfo {
+	if s == nil {
+		return DoubtInfo{}
+	}
+	action, _ := s.words()
+	return DoubtInfo{Action: mask.String(action), Timeout: durationText(timeout)}
 }
 
 // bizIDNames gives the columns or members that identify a record.

@@ -19,7 +19,8 @@ func TestTasksAreShownWithoutSecrets(t *testing.T) {
 		Source: "csv users-{{.execute_date}}.csv", BizID: []string{"user_id", "coupon_id"},
 		TimeZone: "Asia/Shanghai", Dir: c.Dir + "/work", Jobs: 8, Timeout: "30s",
 		Retry: RetryInfo{Attempts: 3, Backoff: "1s", MaxBackoff: "1m", MaxLater: "24h"},
-		Rate:  "50/s", MaxFailures: "5%", Overlap: "join", MaxWait: "10m",
+		Check: DoubtInfo{"./was-granted.sh {{.biz_id}}", "1m"}, Compensate: DoubtInfo{"./revoke.sh {{.biz_id}}", "1m"}, CheckAfter: "0s",
+		Rate: "50/s", MaxFailures: "5%", Overlap: "join", MaxWait: "10m",
 		Secrets: []string{"API_TOKEN"}, Env: []string{"ACTIVITY", "API_TOKEN"},
 	}
 	got := c.Tasks[0].Info()

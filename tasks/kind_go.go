@@ -20,6 +20,8 @@ var goKind = kind{
 	value:  func(f *taskFile) any { return &f.Go },
 	check:  checkGo,
 	stored: storedGo,
+	// What it asked others to do goes on without it.
+	lingers: true,
 }
 
 type goSpec struct {
@@ -33,7 +35,8 @@ func checkGo(c *checker, f *taskFile) spec {
 	for key, ptr := range map[string]any{
 		"env": &f.Env, "dir": &f.Dir, "stdin": &f.Stdin, "exit_codes": &f.ExitCodes, "keep_output": &f.KeepOutput,
 	} {
-		if c.doc.Has(ptr) {
+		forCheck := key != "exit_codes" && c.doc.Has(&f.Check) // which is a command
+		if c.doc.Has(ptr) && !forCheck {
 			c.doc.Report(fmt.Sprintf("%q is for commands, not for a Go function", key), "", ptr)
 		}
 	}

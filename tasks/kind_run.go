@@ -18,18 +18,23 @@ var runKind = kind{
 func checkRun(c *checker, f *taskFile) spec {
 	s := c.command(f)
 	s.Argv, s.Beside = f.Run, true
-	if len(f.Run) == 0 {
-		c.doc.Report(`"run" is an empty list`, "", &f.Run)
-		return s
+	c.argv("run", &f.Run)
+	return s
+}
+
+// argv checks a program and its arguments, which may be templates.
+func (c *checker) argv(key string, argv *[]string) {
+	if len(*argv) == 0 {
+		c.doc.Report(fmt.Sprintf("%q is an empty list", key), "", argv)
+		return
 	}
-	c.program(&f.Run[0])
-	for i := range f.Run[1:] {
-		item := &f.Run[1+i]
+	c.program(&(*argv)[0])
+	for i := range (*argv)[1:] {
+		item := &(*argv)[1+i]
 		if _, err := parseTemplate(*item); err != nil {
 			c.doc.Report(err.Error(), "", item)
 		}
 	}
-	return s
 }
 
 func (c *checker) program(p *string) {
@@ -41,7 +46,9 @@ func (c *checker) program(p *string) {
 	}
 }
 
-func storedCommand(text json.RawMessage) (spec, error) {
+func storedCommand(text json.RawMessage) (spec, error) { return storedCommandSpec(text) }
+
+func storedCommandSpec(text json.RawMessage) (*commandSpec, error) {
 	s := &commandSpec{}
 	if err := json.Unmarshal(text, s); err != nil {
 		return nil, err

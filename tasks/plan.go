@@ -31,6 +31,7 @@ type plan struct {
 	allowEmpty bool
 	kind       string
 	spec       spec
+	doubts     doubts
 	env        []variablePair
 	secrets    []string // names
 }
@@ -63,13 +64,16 @@ func (p *plan) parallel(asked int) int {
 }
 
 func (p *plan) task(jobs int, mask *output.Masker, def runner.Definition) runner.Task {
-	return runner.Task{
+	sur := surroundings{env: p.env, mask: mask}
+	t := runner.Task{
 		Name: p.name, Namespace: p.namespace, Policy: p.policy, Jobs: jobs, AllowEmpty: p.allowEmpty,
-		Action:      p.spec.action(surroundings{env: p.env, mask: mask}),
+		Action:      p.spec.action(sur),
 		Definition:  def,
 		MaxFailures: p.flow.maxFailures, Rate: p.flow.rate,
 		Overlap: cmp.Or(p.flow.overlap, runner.Join), MaxWait: cmp.Or(p.flow.maxWait, runner.MaxWait),
 	}
+	p.doubts.actions(&t, sur)
+	return t
 }
 
 // masker knows the values of the task's secrets. One that isn't set has none.
@@ -96,6 +100,9 @@ func (p *plan) definition(mask *output.Masker) (runner.Definition, error) {
 	d := runner.Definition{
 		Kind: p.kind, Action: action, Policy: p.policy, Namespace: p.namespace,
 		TimeZone: p.timeZone, Secrets: p.secrets, Incomplete: incomplete,
+	}
+	if err := p.doubts.store(&d, mask); err != nil {
+		return d, fmt.Errorf("task %s: %w", p.name, err)
 	}
 	for _, v := range p.env {
 		d.Env = append(d.Env, v.name)

@@ -82,10 +82,14 @@ func (configFile) JSONSchemaExtend(s *jsonschema.Schema) {
 	addDefaults(s, reflect.TypeFor[configFile]())
 }
 
-// JSONSchemaExtend adds that a task has one action.
+// JSONSchemaExtend adds that a task has one action, and what needs a check.
 func (taskFile) JSONSchemaExtend(s *jsonschema.Schema) {
 	addDefaults(s, reflect.TypeFor[taskFile]())
 	s.OneOf = oneOf(kindNames())
+	s.DependentRequired = map[string][]string{
+		"check_after": {"check"}, "check_first": {"check"}, "check_timeout": {"check"},
+		"compensate": {"check"}, "compensate_timeout": {"compensate"},
+	}
 }
 
 // JSONSchemaExtend adds that records have one source.

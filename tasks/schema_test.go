@@ -92,7 +92,7 @@ func TestSchemaTakesWhatLoads(t *testing.T) {
 	for _, task := range []string{
 		"go: noop", "go: noop, retry: {backoff: 5m}", "run: [x], exit_codes: {later: []}", "shell: x, env: {}", "go: noop, timeout: 0",
 		"go: noop, records: {csv: x, biz_id: a}", "go: noop, records: {jsonl: x, biz_id: [a, 1]}", "go: noop, records: {command: [a], format: csv}",
-		"go: noop, max_failures: 10", "go: noop, max_failures: 0.5%", "go: noop, rate: 0.5/h", "go: noop, rate: 100/m", "go: noop, max_wait: 1h30m",
+		"go: noop, max_failures: 10", "go: noop, max_failures: 0.5%", "go: noop, rate: 0.5/h", "go: noop, rate: 100/m", "go: noop, max_wait: 1h30m", "go: noop, check: [x], env: {A: b}, dir: x", "run: [x], timeout: 0, check: [x], check_after: 1m, check_first: true, compensate: [x]",
 	} {
 		valid = append(valid, "tasks: {a: {"+task+"}}")
 	}
@@ -122,7 +122,7 @@ func TestSchemaRefusesUnknownKeysAndWrongTypes(t *testing.T) {
 		"go: noop, rate: 5", "go: noop, rate: 5/d", "go: noop, rate: 0/s", "go: noop, max_failures: -1", "go: noop, max_failures: 1.5", "go: noop, max_failures: 101%",
 		"go: noop, overlap: wait", "go: noop, max_wait: 10", "go: noop, records: {}", "go: noop, records: x", "go: noop, records: {lines: a, csv: b}",
 		"go: noop, records: {command: x}", "go: noop, records: {command: []}", "go: noop, records: {command: [x], format: xml}", "go: noop, records: {csv: x, biz_id: []}",
-		"go: noop, records: {csv: x, biz_id: {a: b}}", "go: noop, allow_empty: 1", "go: noop, secrets: TOKEN", "go: noop, check: [x]", "go: noop, schedule: x",
+		"go: noop, records: {csv: x, biz_id: {a: b}}", "go: noop, allow_empty: 1", "go: noop, secrets: TOKEN", "go: noop, check: x", "go: noop, check: []", "run: [x], compensate: [x]", "run: [x], check_after: 0", "run: [x], check: [x], check_first: 1", "run: [x], check: [x], compensate_timeout: 1m", "go: noop, schedule: x",
 	} {
 		refused(t, s, "tasks: {a: {"+task+"}}")
 	}

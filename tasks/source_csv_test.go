@@ -29,7 +29,7 @@ func TestCSVIsRFC4180(t *testing.T) {
 		{"biz_id,v,v\na,1,2\n", 1, `column "v" is there twice`},
 		{"biz_id,\na,1\n", 1, "column 2 of the header has no name"},
 		{"id,v\na,1\n", 1, `no column "biz_id", only "id", "v"`},
-		{"biz_id,a-b,A_B\na,1,1\n", 1, `fields "A_B" and "a-b" would both be RUNNER_FIELD_A_B`},
+		{"biz_id,a-b,A_B,a姓b\na,1,1,1\n", 1, `fields "A_B" and "a-b" would both be RUNNER_FIELD_A_B`},
 		{"biz_id,v\na,\xff\n", 2, "field 2 is not valid UTF-8"},
 		{"biz_id,v\n,1\n", 2, "biz_id is empty"},
 		{"biz_id,v\n\"a\nb\",1\n", 2, `holds '\n'`},

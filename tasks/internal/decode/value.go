@@ -84,7 +84,11 @@ func (d *Document) list(n *yaml.Node, v reflect.Value, key string) {
 	items := n.Content
 	if n.Kind != yaml.SequenceNode {
 		if v.Type() != oneOrMany || n.Kind != yaml.ScalarNode {
-			d.want(n, key, "a list")
+			hint := ""
+			if n.Kind == yaml.ScalarNode {
+				hint = "write it in brackets, each part by itself: [first, second]"
+			}
+			d.add(n, fmt.Sprintf("%swants a list, not %s", prefix(key), describe(n)), hint)
 			return
 		}
 		items = []*yaml.Node{n}
