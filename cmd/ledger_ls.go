@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"strconv"
 	"strings"
@@ -71,13 +70,12 @@ func runLs(ctx context.Context, a *app, c *cobra.Command, o lsOptions) error {
 	if err != nil {
 		return err
 	}
-	led, err := a.openReader(ctx, where)
-	if errors.Is(err, ledger.ErrNoLedger) {
-		a.p.note("there is no ledger at %s yet", where.ledger)
-		return list(a.p, recordColumns(where.zone), all[recordJSON](nil))
-	}
+	led, err := a.openListed(ctx, where)
 	if err != nil {
-		return causeOf(ctx, err)
+		return err
+	}
+	if led == nil {
+		return list(a.p, recordColumns(where.zone), all[recordJSON](nil))
 	}
 	defer led.Close() // it was only read
 	pages := &lsPages{store: led.Store(), query: q, namespace: where.namespace()}

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strconv"
 
@@ -88,13 +87,9 @@ func runStats(ctx context.Context, a *app, c *cobra.Command, o statsOptions) err
 
 // batches lists batches; none if there is no ledger, which is said.
 func (a *app) batches(ctx context.Context, where located, task, from, to string) ([]ledger.Batch, error) {
-	led, err := a.openReader(ctx, where)
-	if errors.Is(err, ledger.ErrNoLedger) {
-		a.p.note("there is no ledger at %s yet", where.ledger)
-		return nil, nil
-	}
-	if err != nil {
-		return nil, causeOf(ctx, err)
+	led, err := a.openListed(ctx, where)
+	if err != nil || led == nil {
+		return nil, err
 	}
 	defer led.Close() // it was only read
 	batches, err := led.Batches(ctx, task, from, to)

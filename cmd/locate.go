@@ -153,6 +153,17 @@ func (a *app) openReader(ctx context.Context, l located) (*ledger.Ledger, error)
 	return ledger.New(s), nil
 }
 
+// openListed opens the ledger for a listing; nil if there is none, which is an
+// empty list, and said.
+func (a *app) openListed(ctx context.Context, where located) (*ledger.Ledger, error) {
+	led, err := a.openReader(ctx, where)
+	if errors.Is(err, ledger.ErrNoLedger) {
+		a.p.note("there is no ledger at %s yet", where.ledger)
+		return nil, nil
+	}
+	return led, causeOf(ctx, err)
+}
+
 // openWriter opens the ledger for a command that writes. A run makes it where
 // there is none, and says so.
 func (a *app) openWriter(ctx context.Context, l located, create bool) (*ledger.Ledger, *sqlite.Store, error) {

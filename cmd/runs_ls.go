@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"strconv"
 	"time"
@@ -61,13 +60,12 @@ func runRunsLs(ctx context.Context, a *app, c *cobra.Command, o runsLsOptions) e
 	if err != nil {
 		return err
 	}
-	led, err := a.openReader(ctx, where)
-	if errors.Is(err, ledger.ErrNoLedger) {
-		a.p.note("there is no ledger at %s yet", where.ledger)
-		return list(a.p, runColumns(where.zone), all[runJSON](nil))
-	}
+	led, err := a.openListed(ctx, where)
 	if err != nil {
-		return causeOf(ctx, err)
+		return err
+	}
+	if led == nil {
+		return list(a.p, runColumns(where.zone), all[runJSON](nil))
 	}
 	defer led.Close() // it was only read
 	pages := &runPages{led: led, query: q, limit: o.limit, live: o.live, runsDir: runsDirOf(led)}

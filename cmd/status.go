@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"slices"
 	"strings"
@@ -65,13 +64,12 @@ func runStatus(ctx context.Context, a *app, c *cobra.Command, o statusOptions, n
 	if err != nil {
 		return err
 	}
-	led, err := a.openReader(ctx, where)
-	if errors.Is(err, ledger.ErrNoLedger) {
-		a.p.note("there is no ledger at %s yet", where.ledger)
-		return list(a.p, statusColumns(where.zone, true), all[statusJSON](nil))
-	}
+	led, err := a.openListed(ctx, where)
 	if err != nil {
-		return causeOf(ctx, err)
+		return err
+	}
+	if led == nil {
+		return list(a.p, statusColumns(where.zone, true), all[statusJSON](nil))
 	}
 	defer led.Close() // it was only read
 	batches, err := led.Batches(ctx, "", from, to)
