@@ -71,6 +71,7 @@ type doctor struct {
 	a     *app
 	o     doctorOptions
 	names []string // of the tasks asked for; empty: all
+	known []string // of these, that only the ledger knows
 	where located
 	rows  []findingJSON
 }
@@ -96,6 +97,7 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions, names []string) err
 		if err := d.checkLedger(ctx); err != nil {
 			return causeOf(ctx, err)
 		}
+		d.checkNames()
 	}
 	d.checkTemp()
 	if err := list(a.p, doctorColumns, all(d.rows)); err != nil {

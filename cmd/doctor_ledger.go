@@ -30,7 +30,11 @@ func (d *doctor) checkLedger(ctx context.Context) error {
 	case at.Err == nil:
 		d.ok("file system", "local")
 	}
-	if at.Err != nil {
+	switch {
+	case at.Err != nil && sqlite.Denied(at.Err) && len(at.Unwritable) > 0:
+		d.checkRights(at) // knows more of it
+		return nil
+	case at.Err != nil:
 		d.badLedger("ledger", at.Err)
 		return nil
 	}
@@ -40,12 +44,17 @@ func (d *doctor) checkLedger(ctx context.Context) error {
 	if refused || !fit {
 		return nil
 	}
-	if d.a.flags.verbose || at.Size+at.WALSize >= bigLedger && !d.o.fast {
-		d.a.p.note("checking the integrity of %s (%s): --fast leaves that out", at.Path, bytesText(at.Size))
+	return d.open(ctx, at)
+}
+
+// open looks into the ledger.
+func (d *doctor) open(ctx context.Context, at sqlite.Site) error {
+	if !d.o.fast && at.Size+at.WALSize >= bigLedger {
+		d.a.p.note("checking the integrity of %s (%s): this may take time, and --fast leaves it out", at.Path, bytesText(at.Size))
 	}
 	before := len(d.rows)
 	err := sqlite.Examine(ctx, at.Path, sqlite.Options{AllowNetworkFS: true, Version: programVersion()}, func(s *sqlite.Store) error {
-		d.rows = d.rows[:before] // it may be called again
+		d.rows, d.known = d.rows[:before], nil // it may be called again
 		return d.lookInto(ctx, s)
 	})
 	switch {
@@ -63,6 +72,11 @@ func (d *doctor) checkLedger(ctx context.Context) error {
 
 // badLedger tells why a ledger can't be used.
 func (d *doctor) badLedger(check string, err error) {
+	var u *ledger.UnusableError
+	if errors.As(err, &u) && sqlite.Denied(err) {
+		d.bad("owner", noLedgerUse, u.Hint, "%s", u.Why) // which names the file
+		return
+	}
 	d.bad(check, noLedgerUse, hintOf(err), "%s", err.Error())
 }
 

@@ -1,11 +1,13 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
 
+	"runner/ledger"
 	"runner/runner"
 	"runner/tasks"
 )
@@ -22,11 +24,7 @@ func (d *doctor) checkConfig() bool {
 		}
 	case errors.Is(err, errNoConfig):
 		d.where.config, err = nil, nil
-		if len(d.names) == 0 {
-			d.ok("configuration", "there is no %s here or in a parent folder; runner exec needs none", configName)
-		} else {
-			d.bad("configuration", wrongSetup, hintOf(errNoConfig), "%s", errNoConfig.Error())
-		}
+		d.ok("configuration", "there is no %s here or in a parent folder; runner exec needs none", configName)
 	case err != nil:
 		d.bad("configuration", wrongSetup, hintOf(err), "%s", err.Error())
 	default:
@@ -48,20 +46,51 @@ func (d *doctor) checkConfig() bool {
 	return true
 }
 
-// checkTasks asks of each task whether what it runs can be started at all.
+// checkTasks asks of each task of the configuration whether what it runs can
+// be started at all.
 func (d *doctor) checkTasks() {
 	if d.where.config == nil {
 		return
-	}
-	for _, name := range d.names {
-		if _, err := d.where.config.Task(name); err != nil {
-			d.bad("task "+name, wrongSetup, hintOf(err), "%s", err.Error())
-		}
 	}
 	for _, t := range d.where.config.Tasks {
 		if d.wants(t.Name) {
 			d.checkTask(t)
 		}
+	}
+}
+
+// checkStored asks the same of a task that was asked for and that only the
+// ledger knows, as exec leaves them.
+func (d *doctor) checkStored(ctx context.Context, led *ledger.Ledger) {
+	for _, name := range d.names {
+		if d.where.task(name) != nil {
+			continue
+		}
+		t, err := d.a.definition(ctx, d.where, led, ledger.Selection{TaskName: name}, 0)
+		if errors.Is(err, ledger.ErrNotFound) {
+			continue
+		}
+		d.known = append(d.known, name)
+		if err != nil {
+			d.bad("task "+name, wrongSetup, hintOf(err), "%s", err.Error())
+			continue
+		}
+		closeActions([]job{{task: t}})
+		d.ok("task "+name, "what it ran last is there")
+	}
+}
+
+// checkNames tells of tasks that were asked for and that nobody knows.
+func (d *doctor) checkNames() {
+	for _, name := range d.names {
+		if d.where.task(name) != nil || slices.Contains(d.known, name) {
+			continue
+		}
+		err := withHint(usagef("there is no task %q in the ledger, and no configuration", name), "runner status lists the tasks of the ledger")
+		if d.where.config != nil {
+			_, err = d.where.config.Task(name)
+		}
+		d.bad("task "+name, wrongSetup, hintOf(err), "%s", err.Error())
 	}
 }
 

@@ -20,6 +20,7 @@ const (
 
 // checkWork looks at what runs have left.
 func (d *doctor) checkWork(ctx context.Context, led *ledger.Ledger, runsDir string, h sqlite.Health) error {
+	d.checkStored(ctx, led)
 	in, err := runner.Inspect(ctx, led, runsDir)
 	if err != nil {
 		return err

@@ -109,6 +109,11 @@ func runRun(ctx context.Context, a *app, c *cobra.Command, o runOptions, name st
 	if err != nil {
 		return err
 	}
+	if c.Flags().Changed("timeout") {
+		if err := t.SetTimeout(o.timeout); err != nil {
+			return asUsage(err)
+		}
+	}
 	built, err := t.Build(o.jobs)
 	if err != nil {
 		return asUsage(err)
@@ -142,9 +147,6 @@ func runRun(ctx context.Context, a *app, c *cobra.Command, o runOptions, name st
 
 // override takes over what the flags say of the task.
 func (o *runOptions) override(c *cobra.Command, t *runner.Task) error {
-	if c.Flags().Changed("timeout") {
-		t.Policy.Timeout = o.timeout
-	}
 	if c.Flags().Changed("retries") {
 		t.Policy.Attempts = o.retries + 1
 	}

@@ -53,6 +53,10 @@ func taskFields(i tasks.Info) []field {
 		{"attempts", strconv.Itoa(i.Retry.Attempts)},
 		{"backoff", i.Retry.Backoff + " to " + i.Retry.MaxBackoff},
 		{"gives up after", i.Retry.MaxLater + " of asking for later"},
+		{"check", doubtText(i.Check)},
+		{"asked first", strconv.FormatBool(i.CheckFirst)},
+		{"absent after", i.CheckAfter},
+		{"compensation", doubtText(i.Compensate)},
 		{"idempotent", strconv.FormatBool(i.Idempotent)},
 		{"allow empty", strconv.FormatBool(i.AllowEmpty)},
 		{"rate", i.Rate},
@@ -62,4 +66,11 @@ func taskFields(i tasks.Info) []field {
 		{"secrets", strings.Join(i.Secrets, ", ")},
 		{"environment", strings.Join(i.Env, ", ")},
 	}
+}
+
+func doubtText(d tasks.DoubtInfo) string {
+	if d.Action == "" {
+		return ""
+	}
+	return d.Action + " (timeout " + d.Timeout + ")"
 }

@@ -36,6 +36,9 @@ func settleCheck(e Entry, r Report, p Policy, now time.Time) Entry {
 	case Applied, Succeeded:
 		e.Status, e.Detail, e.Error = Done, DetailAlready, ""
 		e.EndedAt, e.AskFirst = r.EndedAt, false
+		if r.Result != "" {
+			e.Result = r.Result
+		}
 		if e.StartedAt.IsZero() {
 			e.StartedAt = r.StartedAt
 		}

@@ -76,7 +76,7 @@ func (e *engine) longest() time.Duration {
 	p := e.Task.Policy
 	switch {
 	case p.Timeout == 0:
-		return time.Hour
+		return max(time.Hour, p.CheckTimeout, p.CompensateTimeout)
 	case p.Check:
 		return max(p.Timeout, p.CheckTimeout, p.CompensateTimeout) + KillAfter
 	}

@@ -1,12 +1,14 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/gofrs/flock"
@@ -52,6 +54,10 @@ func Inspect(ctx context.Context, led *ledger.Ledger, runsDir string) (in Inspec
 			return in, err
 		}
 	}
+	slices.SortFunc(in.Survivors, func(a, b Survivor) int {
+		return cmp.Or(a.StartedAt.Compare(b.StartedAt), cmp.Compare(a.RecordID, b.RecordID))
+	})
+	slices.SortFunc(in.Leftovers, func(a, b Leftover) int { return cmp.Compare(a.PID, b.PID) })
 	return in, r.strangers(ctx, open, &in)
 }
 

@@ -49,13 +49,13 @@ func explain(path string, err error) error {
 		e.Hint = "free some space (or lift the quota) where " + filepath.Dir(path) + " lies, then run again"
 	case codeIOErr:
 		e.Why = "the disk or its file system reported an error"
-		e.Hint = "look for it in the system's log, then check the file with: runner ledger verify"
+		e.Hint = "look for it in the system's log, then check the file with: runner doctor"
 	case codeReadOnly, codePerm:
 		e.Why = "it can't be written"
 		e.Hint = "check the owner and the mode of it, of " + path + "-wal and of their folder"
 	case codeCorrupt:
 		e.Why = "the file is damaged"
-		e.Hint = "check it with: runner ledger verify; then put a backup in its place"
+		e.Hint = "check it with: runner doctor; then put a backup in its place"
 	case codeNotADB:
 		e.Why = "it is not an SQLite database"
 		e.Hint = "name another file with --ledger"
