@@ -3,7 +3,7 @@ LDFLAGS := -s -w -X runner/cmd.version=$(VERSION)
 BUILD   := CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)'
 
 .DEFAULT_GOAL := help
-.PHONY: help build install demo test check lint bench
+.PHONY: help build install demo test check soak lint bench
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,6 +22,10 @@ test: ## run the tests
 
 check: ## run all that CI runs: format, vet, cross builds, lint, tests with -race
 	bash .ci/run
+
+SOAK ?= 20m
+soak: ## kill runs for SOAK=20m, and say how many kills, records, effects, doubles and losses there were
+	cd crash && go test -count 1 -timeout 0 -parallel 4 -run 'HoweverItIsKilled|AtAnySystemCall' -crash.for $(SOAK)
 
 lint: ## run golangci-lint
 	bash .ci/run lint

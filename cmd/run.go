@@ -109,20 +109,9 @@ func runRun(ctx context.Context, a *app, c *cobra.Command, o runOptions, name st
 	if err != nil {
 		return err
 	}
-	if c.Flags().Changed("timeout") {
-		if err := t.SetTimeout(o.timeout); err != nil {
-			return asUsage(err)
-		}
-	}
-	built, err := t.Build(o.jobs)
+	built, err := o.build(c, t)
 	if err != nil {
-		return asUsage(err)
-	}
-	if err := o.override(c, &built); err != nil {
 		return err
-	}
-	if err := built.Action.Prepare(); err != nil {
-		return asUsage(err)
 	}
 	reading, stop := interruptible(ctx)
 	defer stop()
@@ -143,6 +132,23 @@ func runRun(ctx context.Context, a *app, c *cobra.Command, o runOptions, name st
 		}
 	}
 	return a.runJobs(ctx, where, ready, o.jobOptions("run", c, len(dates)))
+}
+
+// build makes the task ready, with what the flags say of it.
+func (o *runOptions) build(c *cobra.Command, t *tasks.Task) (runner.Task, error) {
+	if c.Flags().Changed("timeout") {
+		if err := t.SetTimeout(o.timeout); err != nil {
+			return runner.Task{}, asUsage(err)
+		}
+	}
+	built, err := t.Build(o.jobs)
+	if err != nil {
+		return built, asUsage(err)
+	}
+	if err := o.override(c, &built); err != nil {
+		return built, err
+	}
+	return built, prepared(built, nil)
 }
 
 // override takes over what the flags say of the task.

@@ -73,6 +73,9 @@ func blame(path string) (why, hint string) {
 		return fmt.Sprintf("%s (mode %04o) is not writable for its owner %s", at, st.Mode().Perm(), owner),
 			fmt.Sprintf("chmod u+w %s", at)
 	}
-	return fmt.Sprintf("%s belongs to %s, and this is %s", at, owner, me),
-		fmt.Sprintf("sudo chown -R %s %s, or run as %s", me, at, owner)
+	why = fmt.Sprintf("%s belongs to %s, and this is %s", at, owner, me)
+	if own := filepath.Base(at) == ".runner"; at != path && !own { // a folder with other things in it
+		return why, fmt.Sprintf("run as %s, or put the ledger elsewhere: --ledger FILE", owner)
+	}
+	return why, fmt.Sprintf("sudo chown -R %s %s, or run as %s", me, at, owner)
 }
