@@ -75,7 +75,7 @@ func inputs(ids ...string) []ledger.Input {
 // plan enters records, and gives their numbers.
 func (b *bench) plan(ids ...string) []int64 {
 	b.t.Helper()
-	planned, err := b.Plan(context.Background(), b.run.BatchID, inputs(ids...), false)
+	planned, err := b.Plan(context.Background(), b.run.BatchID, inputs(ids...), ledger.PlanOptions{})
 	b.must(err)
 	numbers := make([]int64, len(planned))
 	for i, p := range planned {

@@ -104,22 +104,22 @@ func (l *Ledger) End(ctx context.Context, r *Run) error {
 	})
 }
 
-// settle writes reports by the rules, in their order.
-func (l *Ledger) settle(tx Tx, reports []Report, p Policy, now time.Time) ([]Settled, error) {
+// settle writes reports by the rules, in their order. held are records as the
+// run knows them since it claimed them: nobody else changes what a live run
+// holds, so they need not be read again. Where that isn't true, the swap
+// says so, and they are.
+func (l *Ledger) settle(tx Tx, reports []Report, p Policy, now time.Time, held map[int64]Entry) ([]Settled, error) {
 	if len(reports) == 0 {
 		return nil, nil
 	}
-	ids := make([]int64, len(reports))
-	for i, r := range reports {
-		ids[i] = r.RecordID
-	}
-	entries, err := getMap(tx, ids)
+	entries, err := settling(tx, reports, held)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]Settled, len(reports))
 	changes := make([]Change, 0, len(reports))
-	var lines []Attempt
+	of := make([]int, 0, len(reports)) // the report of each change
+	lines := make(map[int]Attempt)
 	for i, r := range reports {
 		before, ok := entries[r.RecordID]
 		if !ok {
@@ -131,18 +131,66 @@ func (l *Ledger) settle(tx Tx, reports []Report, p Policy, now time.Time) ([]Set
 			return nil, err
 		}
 		if line, ok := storyLine(before, after, r, fate); ok {
-			lines = append(lines, line)
+			lines[i] = line
 		}
 		if fate == Moved {
-			changes = append(changes, Change{before, after})
+			changes, of = append(changes, Change{before, after}), append(of, i)
 			entries[r.RecordID] = after
 		}
 		out[i] = Settled{r, after, fate}
 	}
-	if err := swapAll(tx, changes); err != nil {
+	stale, err := tx.Swap(changes)
+	if err == nil && len(stale) > 0 {
+		err = l.settleAgain(tx, stale, of, out, lines, p, now, held)
+	}
+	if err != nil {
 		return nil, err
 	}
-	return out, tx.AddAttempts(lines)
+	told := make([]Attempt, 0, len(lines))
+	for i := range reports {
+		if line, ok := lines[i]; ok {
+			told = append(told, line)
+		}
+	}
+	return out, tx.AddAttempts(told)
+}
+
+// settling gives the records of reports: those not held are read.
+func settling(tx Tx, reports []Report, held map[int64]Entry) (map[int64]Entry, error) {
+	entries := make(map[int64]Entry, len(reports))
+	var missing []int64
+	for _, r := range reports {
+		if e, ok := held[r.RecordID]; ok && e.Fence == r.Fence {
+			entries[r.RecordID] = e
+		} else {
+			missing = append(missing, r.RecordID)
+		}
+	}
+	if len(missing) == 0 {
+		return entries, nil
+	}
+	read, err := tx.Get(missing)
+	for _, e := range read {
+		entries[e.ID] = e
+	}
+	return entries, err
+}
+
+// settleAgain settles what another hand has changed since the run claimed it.
+func (l *Ledger) settleAgain(tx Tx, stale, of []int, out []Settled, lines map[int]Attempt, p Policy, now time.Time, held map[int64]Entry) error {
+	if held == nil {
+		return errChangedMeanwhile
+	}
+	var reports []Report
+	for _, c := range stale {
+		reports = append(reports, out[of[c]].Report)
+		delete(lines, of[c])
+	}
+	again, err := l.settle(tx, reports, p, now, nil)
+	for i, s := range again {
+		out[of[stale[i]]] = s
+	}
+	return err
 }
 
 // settleOne is Settle with what the story of the record knows besides.

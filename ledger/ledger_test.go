@@ -18,7 +18,7 @@ func TestAPlanOfWhatIsKnownWritesNothing(t *testing.T) {
 	b.ended("r1", plain, ids[0], ledger.Succeeded)
 	b.ended("r1", plain, ids[1], ledger.FailedForGood)
 	before := b.bytes()
-	got, err := b.Plan(t.Context(), b.run.BatchID, inputs("a", "b", "c", "a"), false)
+	got, err := b.Plan(t.Context(), b.run.BatchID, inputs("a", "b", "c", "a"), ledger.PlanOptions{})
 	b.must(err)
 	want := []ledger.Planned{{ID: ids[0], Status: ledger.Done}, {ID: ids[1], Status: ledger.Failed}, {ID: ids[2]}, {ID: ids[0], Status: ledger.Done}}
 	if d := cmp.Diff(want, got); d != "" {
@@ -57,7 +57,7 @@ func TestAChangedPayloadIsTakenOnlyBeforeTheFirstStart(t *testing.T) {
 		was := b.get(id)
 		changed := []ledger.Input{{BizID: name, Payload: []byte(`{"id":"changed"}`)}}
 		for _, plan := range []func(context.Context, int64, []ledger.Input) ([]ledger.Planned, error){b.Preview, func(ctx context.Context, batch int64, in []ledger.Input) ([]ledger.Planned, error) {
-			return b.Plan(ctx, batch, in, false)
+			return b.Plan(ctx, batch, in, ledger.PlanOptions{})
 		}} {
 			got, err := plan(t.Context(), b.run.BatchID, changed)
 			b.must(err)

@@ -10,16 +10,24 @@ type Planned struct {
 	Changed bool // the ledger holds, or held, another payload
 }
 
+// PlanOptions say how to plan.
+type PlanOptions struct {
+	Fresh bool // pending records that have been started take a changed payload too
+	New   bool // the inputs are probably new: don't look before writing
+}
+
 // Plan enters the inputs that a batch doesn't hold yet. Where all are known
-// and unchanged it only reads. With fresh set, pending records that have been
-// started take a changed payload too.
-func (l *Ledger) Plan(ctx context.Context, batch int64, in []Input, fresh bool) ([]Planned, error) {
-	planned, todo, err := l.preview(ctx, batch, in)
-	if err != nil || !todo {
-		return planned, err
+// and unchanged it only reads.
+func (l *Ledger) Plan(ctx context.Context, batch int64, in []Input, o PlanOptions) ([]Planned, error) {
+	if !o.New {
+		planned, todo, err := l.preview(ctx, batch, in)
+		if err != nil || !todo {
+			return planned, err
+		}
 	}
-	err = l.store.Update(ctx, func(tx Tx) error {
-		planned, err = enter(tx, batch, in, fresh)
+	var planned []Planned
+	err := l.store.Update(ctx, func(tx Tx) (err error) {
+		planned, err = enter(tx, batch, in, o.Fresh)
 		return err
 	})
 	return planned, err

@@ -10,7 +10,8 @@ type Work struct {
 	Run     Run
 	Policy  Policy
 	Reports []Report
-	Halt    string // why nothing more of the batch may be started; empty: it may
+	Held    map[int64]Entry // the claims of the run, as it got them; may be nil
+	Halt    string          // why nothing more of the batch may be started; empty: it may
 	// Candidates are numbers of records to claim in this order, at most Max
 	// of them. Alone claims, of those that must be started while nothing else
 	// runs, the first; otherwise these are left.
@@ -51,7 +52,7 @@ func (l *Ledger) Work(ctx context.Context, w Work) (Worked, error) {
 	err := l.store.Update(ctx, func(tx Tx) (err error) {
 		out = Worked{}
 		now := l.Now()
-		if out.Settled, err = l.settle(tx, w.Reports, w.Policy, now); err != nil {
+		if out.Settled, err = l.settle(tx, w.Reports, w.Policy, now, w.Held); err != nil {
 			return err
 		}
 		if err := flow(tx, w, now, &out); err != nil {

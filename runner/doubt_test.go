@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -97,7 +98,15 @@ func TestACheckDecidesWhatADoubtComesTo(t *testing.T) {
 			o.Task.Policy.CheckFirst = true
 		}, []step{finish}, Complete, "applied", "check act"},
 		{"absent is believed only after its time", func(o *Options, _ *world) {
-			o.Task.Policy.CheckAfter = 20 * time.Millisecond
+			o.Task.Policy.CheckAfter = time.Minute
+			var passed atomic.Int64
+			began := time.Now()
+			o.Ledger.Now = func() time.Time { return began.Add(time.Duration(passed.Load())) }
+			o.Observe = func(ev Event) {
+				if ev.Settled != nil && ev.Settled.Entry.Detail == ledger.DetailTooEarly {
+					passed.Add(int64(time.Minute))
+				}
+			}
 		}, []step{nothing, finish}, Complete, "applied", "act check check act"},
 	}
 	for _, tt := range tests {

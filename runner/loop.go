@@ -147,7 +147,7 @@ func notStarted(en ledger.Entry) ledger.Report {
 // wanted is what to settle and what to claim now.
 func (e *engine) wanted() ledger.Work {
 	w := ledger.Work{
-		Run: e.row, Policy: e.Task.Policy, Reports: e.reports, Halt: e.haltNews, AskOnly: e.AskOnly,
+		Run: e.row, Policy: e.Task.Policy, Reports: e.reports, Held: e.unsettled, Halt: e.haltNews, AskOnly: e.AskOnly,
 		Asked: e.hasAsked,
 	}
 	free := e.room()

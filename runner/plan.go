@@ -29,14 +29,16 @@ func (e *engine) plan(ctx context.Context) (*roaring64.Bitmap, error) {
 		return todo, nil
 	}
 	scope := roaring64.New()
+	how := ledger.PlanOptions{Fresh: e.FreshInput}
 	err := chunks(e.Source, e.Survey, func(in []ledger.Input) error {
 		if e.Stop.Asked() {
 			return errStopped
 		}
-		planned, err := e.led.Plan(ctx, e.row.BatchID, in, e.FreshInput)
+		planned, err := e.led.Plan(ctx, e.row.BatchID, in, how)
 		if err != nil {
 			return err
 		}
+		how.New = planned[len(planned)-1].New // a list is mostly new, or mostly known
 		for _, p := range planned {
 			if !scope.CheckedAdd(uint64(p.ID)) {
 				e.sum.Duplicates++

@@ -39,7 +39,7 @@ func (b *bench) dieRunning(n int, p ledger.Policy, h host, say func(*runFile, []
 	for _, i := range ids(n) {
 		in = append(in, ledger.Input{BizID: i.BizID})
 	}
-	planned, err := b.led.Plan(ctx, d.row.BatchID, in, false)
+	planned, err := b.led.Plan(ctx, d.row.BatchID, in, ledger.PlanOptions{})
 	if err != nil {
 		b.t.Fatal(err)
 	}

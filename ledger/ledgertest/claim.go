@@ -43,6 +43,33 @@ func staleWrite(f *fixture) {
 	f.equal("the record after two changes", f.get(e[0].ID), first)
 }
 
+// manyClaims claims a chunk of records of which others have taken some: the
+// rest is claimed, and the taken ones are named.
+func manyClaims(f *fixture) {
+	b := f.batch(task, date)
+	e := f.plan(b, serial("r", 40)...)
+	f.swap(ledger.Change{Old: e[5], New: claimed(e[5], "run-1")}, ledger.Change{Old: e[39], New: done(e[39])})
+	changes := make([]ledger.Change, len(e))
+	for i := range e {
+		changes[i] = ledger.Change{Old: e[i], New: ledger.Claim(e[i], ledger.Act, "run-2")}
+	}
+	var stale []int
+	f.update(func(tx ledger.Tx) (err error) {
+		stale, err = tx.Swap(changes)
+		return err
+	})
+	f.equal("stale", stale, []int{5, 39})
+	f.equal("a record that was taken", f.get(e[5].ID), claimed(e[5], "run-1"))
+	f.equal("a record that was done", f.get(e[39].ID), done(e[39]))
+	f.equal("a record that was free", f.get(e[6].ID), ledger.Claim(e[6], ledger.Act, "run-2"))
+	f.equal("counts", f.batch(task, date).Counts, ledger.Counts{ledger.Running: 39, ledger.Done: 1})
+	f.update(func(tx ledger.Tx) (err error) { // once more: all of it is stale
+		stale, err = tx.Swap(changes)
+		return err
+	})
+	f.equal("stale the second time", len(stale), 40)
+}
+
 func wholeRecord(f *fixture) {
 	e := f.plan(f.batch(task, date), "a")[0]
 	full := e

@@ -38,6 +38,7 @@ func Run(t *testing.T, open func(t *testing.T, dir string) ledger.Store) {
 		{"records are numbered in the order of planning", numbering},
 		{"known records are told from new ones", find},
 		{"a stale write is refused", staleWrite},
+		{"of a chunk of claims the taken ones are refused", manyClaims},
 		{"a write replaces the whole record", wholeRecord},
 		{"many connections never claim a record twice", claimsAmongConnections},
 		{"many processes never claim a record twice", claimsAmongProcesses},

@@ -76,7 +76,17 @@ func (c *conn) swapStmt(sh shape) (driver.StmtExecContext, error) {
 // Swap compares status and fence in the statement that writes: a change that
 // touches no row is stale.
 func (t *tx) Swap(changes []ledger.Change) (stale []int, err error) {
-	for i := range changes {
+	first := 0
+	if n := equalClaims(changes); n >= minMany {
+		ok, err := t.swapMany(changes[:n])
+		if err != nil {
+			return nil, t.fail(err)
+		}
+		if ok {
+			first = n
+		}
+	}
+	for i := first; i < len(changes); i++ {
 		ok, err := t.swap(&changes[i].Old, &changes[i].New)
 		if err != nil {
 			return nil, t.fail(err)
