@@ -113,10 +113,10 @@ func (a *app) insist(ctx context.Context, o rerunOptions, picks []chosen) (bool,
 	var lines []string
 	for _, p := range picks {
 		if n := p.asks[ledger.InDoubt] + p.asks[ledger.Skipped]; n > 0 {
-			lines = append(lines, fmt.Sprintf("%s of %s may have taken effect already, and would be repeated", plural(int64(n), "record"), p.task.TaskName))
+			lines = append(lines, fmt.Sprintf("may have taken effect already, and would be repeated: %s of %s", plural(int64(n), "record"), p.task.TaskName))
 		}
 		if n := p.asks[ledger.Done]; n > 0 {
-			lines = append(lines, fmt.Sprintf("%s of %s is done, and would be done again with a new idempotency key", plural(int64(n), "record"), p.task.TaskName))
+			lines = append(lines, fmt.Sprintf("already done, and would be done again with a new idempotency key: %s of %s", plural(int64(n), "record"), p.task.TaskName))
 		}
 	}
 	if len(lines) == 0 || o.yes || o.dryRun {

@@ -73,6 +73,9 @@ func runInit(a *app) error {
 }
 
 func writeNew(path, text string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return asUsage(err)
+	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if errors.Is(err, fs.ErrExist) {
 		return existsError(path)

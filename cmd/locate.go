@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -184,7 +183,6 @@ func (a *app) openWriter(ctx context.Context, l located, create bool) (*ledger.L
 }
 
 func (a *app) noLedger(l located, create bool, err error) error {
-	err = fmt.Errorf("%w: %s", err, l.ledger)
 	if create {
 		return withHint(err, "create_ledger is false: mount the volume it is on, or set create_ledger: true for the first run")
 	}

@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"runner/ledger"
 	"runner/runner"
@@ -25,13 +26,15 @@ func (a *app) previewJobs(ctx context.Context, where located, jobs []job, o jobO
 func (a *app) previewOn(ctx context.Context, where located, led *ledger.Ledger, jobs []job, o jobOptions) error {
 	var sums []summaryJSON
 	rows := func(yield func(preview, error) bool) {
+		closed := false // the reader went away: count on, and say nothing more
 		for _, j := range jobs {
 			s, err := runner.Preview(ctx, runner.Options{
 				Ledger: led, Task: j.task, Date: j.date, Zone: where.zoneName, Source: j.source, Survey: j.survey, Records: j.records,
 			}, func(biz string, v ledger.Judged, isNew bool) bool {
-				return yield(newPreview(j, biz, v, isNew), nil)
+				closed = closed || !yield(newPreview(j, biz, v, isNew), nil)
+				return true
 			})
-			if err != nil {
+			if err != nil && !closed {
 				yield(preview{}, err)
 				return
 			}
@@ -67,10 +70,17 @@ func newPreview(j job, biz string, v ledger.Judged, isNew bool) preview {
 	switch v.Do {
 	case ledger.StartAct:
 		p.Would, p.Reason = "run", "not done yet"
-		if isNew {
+		switch {
+		case isNew:
 			p.Status, p.Reason = "new", "not in the ledger yet"
-		} else if v.Entry.Status == ledger.InDoubt {
+		case v.Entry.Status == ledger.Done:
+			p.Reason = fmt.Sprintf("done again, as generation %d with a new idempotency key (asks, or --yes)", v.Entry.Generation+1)
+		case v.Entry.Status == ledger.InDoubt && j.task.Policy.Idempotent:
 			p.Reason = "in doubt, and safe to repeat"
+		case v.Entry.Status == ledger.InDoubt:
+			p.Reason = "in doubt: repeated because a person insists (asks, or --yes)"
+		case v.Entry.Status != ledger.Pending:
+			p.Reason = "tried again, it is " + v.Entry.Status.String()
 		}
 	case ledger.StartCheck:
 		p.Would, p.Reason = "check", "its effect may be there"

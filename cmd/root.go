@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -51,7 +52,20 @@ func (a *app) execute(ctx context.Context) error {
 		a.p.configure(a.env, a.flags)
 		return a.withSummary(asUsage(err))
 	}
-	return quietly(err)
+	return quietly(a.hinted(root, err))
+}
+
+// hinted sends who used a command wrongly to its help, if nothing better was
+// offered.
+func (a *app) hinted(root *cobra.Command, err error) error {
+	var u *usageError
+	if !errors.As(err, &u) || errors.Unwrap(u.err) != nil || hintOf(err) != "" {
+		return err
+	}
+	if c, _, ferr := root.Find(a.args); ferr == nil {
+		return withHint(err, "%s --help tells how it is used", c.CommandPath())
+	}
+	return err
 }
 
 // watchStart notes when a command itself begins: errors before are usage.

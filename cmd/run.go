@@ -247,8 +247,13 @@ func (a *app) reporting(task string, c *cobra.Command, fn func() error) error {
 			}
 		}
 	}
-	if codeOfError(err) == exitLedger {
+	switch codeOfError(err) {
+	case exitLedger:
 		s.Result = runner.LedgerError
+	case exitBusy:
+		s.Result = runner.IsBusy
+	case exitHUP, exitINT, exitTERM:
+		s.Result = runner.Interrupted
 	}
 	if perr := writeJSON(a.p.out, newSummary(s, nil), "\n"); perr != nil {
 		return perr

@@ -136,6 +136,9 @@ func (a *app) openChoosing(ctx context.Context, where located, dryRun bool) (*le
 		return nil, "", err
 	}
 	a.sayRecovery(rec)
+	for _, s := range rec.Survivors {
+		a.p.warn(survivorText(s, a.now()), "runner recover --kill"+a.sameFlags()+" ends it")
+	}
 	return led, store.RunsDir(), nil
 }
 

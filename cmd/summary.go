@@ -34,6 +34,8 @@ type summaryJSON struct {
 	EndedAt     stamp             `json:"ended_at"`
 	DurationMS  int64             `json:"duration_ms"`
 	Records     []recordJSON      `json:"records,omitempty"` // with --biz-id
+
+	yielded bool // busy, and content
 }
 
 // countsJSON always has all six statuses.
@@ -59,7 +61,7 @@ func newSummary(s runner.Summary, records []recordJSON) summaryJSON {
 		Planned: s.Planned, New: s.New, Changed: s.Changed, Absent: s.Absent, Duplicates: s.Duplicates,
 		Executed: s.Executed, AlreadyDone: s.AlreadyDone, Counts: newCounts(s.Counts), HeldBy: append([]string{}, s.HeldBy...),
 		PausedUntil: stamp{s.PausedUntil}, StartedAt: stamp{s.StartedAt}, EndedAt: stamp{s.EndedAt},
-		DurationMS: max(s.EndedAt.Sub(s.StartedAt).Milliseconds(), 0), Records: records,
+		DurationMS: max(s.EndedAt.Sub(s.StartedAt).Milliseconds(), 0), Records: records, yielded: s.Yielded,
 	}
 	if s.RunID != "" {
 		j.RunID = &s.RunID
@@ -90,7 +92,7 @@ func facts(s runner.Summary, sig os.Signal) outcomeFacts {
 func (a *app) printSummaries(sums []summaryJSON, several, asked bool) error {
 	if a.p.form == formTable {
 		for _, s := range sums {
-			if asked || !wentWell(s.Result) || a.p.err.tty && !a.p.quiet {
+			if asked || !wentWell(s.Result) && !s.yielded || a.p.err.tty && !a.p.quiet {
 				if err := a.p.say("%s", sentence(s)); err != nil {
 					return err
 				}
@@ -135,6 +137,9 @@ func sentence(s summaryJSON) string {
 			fmt.Fprintf(&b, ", %d %s", x.n, x.word)
 		}
 	}
+	if s.yielded {
+		fmt.Fprintf(&b, ", left to run %s", strings.Join(s.HeldBy, ", "))
+	}
 	if s.Result != runner.DryRun {
 		fmt.Fprintf(&b, ", %s", (time.Duration(s.DurationMS) * time.Millisecond).Round(10*time.Millisecond))
 	}
@@ -169,7 +174,7 @@ func plural(n int64, word string) string {
 // summary it stays under 40 lines.
 func (a *app) explain(s runner.Summary, zone *time.Location) {
 	for _, u := range s.Unwritten { // all of them: nobody else will ever know
-		a.p.problem(fmt.Sprintf("%s: its outcome could be written nowhere: %s %s", u.Key, u.Report.Outcome, oneLine(u.Report.Error+u.Report.Result)), "")
+		a.p.problem(strings.TrimSpace(fmt.Sprintf("%s: its outcome could be written nowhere: %s %s", u.Key, u.Report.Outcome, oneLine(u.Report.Error+u.Report.Result))), "")
 	}
 	for _, e := range s.Troubled {
 		msg := fmt.Sprintf("%s %s: %s", e.TaskName, e.BizID, strings.ReplaceAll(e.Status.String(), "_", " "))
@@ -186,19 +191,19 @@ func (a *app) explain(s runner.Summary, zone *time.Location) {
 	}
 	bad := s.Counts[ledger.Failed] + s.Counts[ledger.InDoubt]
 	if more := bad - int64(len(s.Troubled)); more > 0 && len(s.Troubled) > 0 {
-		a.p.problem(fmt.Sprintf("and %d more; runner ledger ls --task %s --date %s --status failed,in_doubt lists them", more, s.TaskName, s.ExecuteDate), "")
+		a.p.problem(fmt.Sprintf("and %d more; runner ledger ls --task %s --date %s --status failed,in_doubt%s lists them", more, shellWord(s.TaskName), s.ExecuteDate, a.sameFlags()), "")
 	}
 	for _, v := range s.Survivors {
-		hint := "it ends by itself, or runner recover --kill ends it; then run again"
+		hint := "it ends by itself, or runner recover --kill" + a.sameFlags() + " ends it; then run again"
 		if v.Group > 0 {
-			hint = fmt.Sprintf("it ends by itself, or runner recover --kill ends it (kill -- -%d); then run again", v.Group)
+			hint = fmt.Sprintf("it ends by itself, or runner recover --kill%s ends it (kill -- -%d); then run again", a.sameFlags(), v.Group)
 		}
 		a.p.problem(survivorText(v, a.now()), hint)
 	}
 	if s.LateEnds > 0 {
 		a.p.problem(plural(s.LateEnds, "outcome")+" came when the record had gone on already", "runner ledger show tells what is known of a record")
 	}
-	for _, l := range nextSteps(s, zone) {
+	for _, l := range a.nextSteps(s, zone) {
 		a.p.problem(l.msg, l.hint)
 	}
 }
@@ -210,10 +215,22 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
+// sameFlags are those flags of this command that the next one needs too.
+func (a *app) sameFlags() string {
+	var b strings.Builder
+	if a.flags.config != "" {
+		b.WriteString(" --config " + shellWord(a.flags.config))
+	}
+	if a.flags.ledger != "" {
+		b.WriteString(" --ledger " + shellWord(a.flags.ledger))
+	}
+	return b.String()
+}
+
 type step struct{ msg, hint string }
 
-func nextSteps(s runner.Summary, zone *time.Location) (steps []step) {
-	where := fmt.Sprintf("%s --date %s", s.TaskName, s.ExecuteDate)
+func (a *app) nextSteps(s runner.Summary, zone *time.Location) (steps []step) {
+	where := shellWord(s.TaskName) + " --date " + s.ExecuteDate + a.sameFlags()
 	switch s.Result {
 	case runner.Halted:
 		steps = append(steps, step{"halted: " + oneLine(s.HaltReason), "nothing more was started; put it right and run again"})
@@ -221,17 +238,25 @@ func nextSteps(s runner.Summary, zone *time.Location) (steps []step) {
 		if s.Yielded {
 			return nil
 		}
-		steps = append(steps, step{fmt.Sprintf("held by run %s: %s", strings.Join(s.HeldBy, ", "), plural(s.Counts[ledger.Running], "record")), "run again when it has ended"})
+		msg := "run " + strings.Join(s.HeldBy, ", ") + " works on the batch"
+		if n := s.Counts[ledger.Running]; n > 0 {
+			msg = fmt.Sprintf("held by run %s: %s", strings.Join(s.HeldBy, ", "), plural(n, "record"))
+		}
+		steps = append(steps, step{msg, "run again when it has ended"})
 	case runner.IsWaiting:
 		steps = append(steps, step{"records wait until " + later(s.NextDue, s.PausedUntil).In(zone).Format(time.RFC3339), "run again then"})
 	case runner.Interrupted:
-		steps = append(steps, step{"interrupted: " + plural(s.Counts[ledger.Pending]+s.Counts[ledger.Running], "record") + " left to do", "run the same command again to go on"})
+		msg := "interrupted"
+		if n := s.Counts[ledger.Pending] + s.Counts[ledger.Running]; n > 0 {
+			msg += ": " + plural(n, "record") + " left to do"
+		}
+		steps = append(steps, step{msg, "run the same command again to go on"})
 	}
 	if s.Counts[ledger.Failed] > 0 {
 		steps = append(steps, step{plural(s.Counts[ledger.Failed], "record") + " failed", "runner rerun " + where + " tries them again"})
 	}
 	if n := s.Counts[ledger.InDoubt]; n > 0 {
-		hint := "find out whether they took effect (runner ledger show " + s.TaskName + " BIZ_ID --date " + s.ExecuteDate + "); if so, runner ledger mark " + s.TaskName + " BIZ_ID --date " + s.ExecuteDate + " --as done --reason TEXT; if not, runner rerun " + where + " --status in_doubt --yes"
+		hint := "find out of each whether it took effect; if so, runner ledger mark " + where + " --as done --reason TEXT BIZ_ID; if not, runner rerun " + where + " --status in_doubt --yes --biz-id BIZ_ID"
 		steps = append(steps, step{plural(n, "record") + " may or may not have taken effect, and will not be repeated blindly", hint})
 	}
 	return steps

@@ -46,6 +46,10 @@ func settleCheck(e Entry, r Report, p Policy, now time.Time) Entry {
 		return settleAbsent(e, p, now)
 	case Partial:
 		e.Status, e.Detail, e.AskFirst = InDoubt, DetailPartial, false
+		e.Error = "the check found half an effect"
+		if e.CompFence != 0 {
+			e.Error = "the check still found half an effect after the compensation"
+		}
 	default:
 		e.Status, e.Detail, e.AskFirst = InDoubt, DetailUnclear, false
 		if r.Error != "" {

@@ -7,14 +7,14 @@ import (
 )
 
 // storyLine is what a settled claim adds to the story of its record. A
-// success that settled its record adds nothing: Told derives it from the
-// record, which saves a row for nearly every record there is.
+// success that settled its record adds nothing, unless its output is kept:
+// Told derives it from the record, which saves a row for nearly every record there is.
 func storyLine(before, after Entry, r Report, fate Fate) (Attempt, bool) {
 	if fate == Stale || r.Outcome == NotStarted {
 		return Attempt{}, false
 	}
 	late := fate == TooLate || before.Status != Running || before.Fence != r.Fence
-	if r.Phase == Act && r.Outcome == Succeeded && !late {
+	if r.Phase == Act && r.Outcome == Succeeded && !late && r.Output == "" {
 		return Attempt{}, false
 	}
 	a := Attempt{

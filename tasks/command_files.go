@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"runner/ledger"
 	"runner/runner"
@@ -28,11 +29,29 @@ type scratch struct {
 
 // next gives a path that no other attempt has, and makes no file.
 func (s *scratch) next() (string, error) {
-	s.once.Do(func() { s.dir, s.err = os.MkdirTemp("", "runner-") })
+	s.once.Do(func() {
+		sweepScratch(os.TempDir(), time.Now())
+		s.dir, s.err = os.MkdirTemp("", scratchPrefix)
+	})
 	if s.err != nil {
 		return "", s.err
 	}
 	return s.dir + string(filepath.Separator) + strconv.FormatUint(s.count.Add(1), 36), nil
+}
+
+// scratchPrefix begins the names of scratch folders.
+const scratchPrefix = "runner-attempts-"
+
+// sweepScratch removes what killed runners left: folders of this user that
+// nothing has been written to for a day. A younger one may still be used by
+// an action that outlived its runner.
+func sweepScratch(dir string, now time.Time) {
+	names, _ := filepath.Glob(filepath.Join(dir, scratchPrefix+"*"))
+	for _, name := range names {
+		if st, err := os.Lstat(name); err == nil && st.IsDir() && now.Sub(st.ModTime()) > 24*time.Hour {
+			_ = os.RemoveAll(name) // another user's folder can't be removed, and needn't be
+		}
+	}
 }
 
 func (s *scratch) remove() error {
