@@ -202,7 +202,7 @@ func (e *engine) finish(ctx context.Context, err error) error {
 	e.row.Planned, e.row.New, e.row.Executed = e.sum.Planned, e.sum.New, e.sum.Executed
 	if len(e.unsettled) > 0 {
 		// Claims and outcomes are in the journal: the next start takes them.
-		if serr := e.file.sync(); serr != nil {
+		if serr := e.file.sync(); serr != nil || !exists(e.file.path) {
 			e.unwritten = e.kept
 		}
 		for _, r := range e.unwritten {

@@ -23,7 +23,7 @@ func (s *Store) openWriting(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if known && h.wal && !h.fresh {
+	if known && h.wal && !h.fresh && !s.halfMade() {
 		s.openReaders(false)
 		if version, err := s.look(); err != nil {
 			return err
@@ -33,6 +33,10 @@ func (s *Store) openWriting(ctx context.Context) error {
 	}
 	return s.prepare(ctx)
 }
+
+// halfMade tells whether who made the ledger was killed at it: there is a
+// rollback journal, which only a writer can roll back.
+func (s *Store) halfMade() bool { return size(s.path+"-journal") > 0 }
 
 // acceptOrCreate makes the file where it may: nobody but its owner may read
 // it, and SQLite would make it readable for all. It runs under the lock of

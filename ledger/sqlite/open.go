@@ -40,11 +40,25 @@ func open(ctx context.Context, path string, o Options, steps []step) (*Store, er
 	} else {
 		err = s.openWriting(ctx)
 	}
+	if err == nil {
+		s.file, err = os.Stat(s.path)
+	}
 	if err != nil {
 		s.abandon()
 		return nil, err
 	}
 	return s, nil
+}
+
+// inPlace fails if the file isn't the one that was opened: what is written to
+// a removed file is gone when the last process closes it.
+func (s *Store) inPlace() error {
+	now, err := os.Stat(s.path)
+	if err == nil && os.SameFile(s.file, now) {
+		return nil
+	}
+	return &ledger.UnusableError{Path: s.path, Why: "it was removed or replaced while it was in use", Err: err,
+		Hint: "put it back from a copy, with its -wal file, before the next run; what is in its .runs folder belongs to it"}
 }
 
 // abandon takes back what a failed open has taken.
@@ -153,7 +167,7 @@ func (s *Store) claim(accept func(h header) error) (h header, known bool, err er
 // write to, SQLite makes its -shm if it is missing.
 func (s *Store) openReadOnly() error {
 	_, _, err := s.claim(func(h header) error {
-		if h.fresh {
+		if h.fresh || s.halfMade() {
 			return noLedger(s.path)
 		}
 		return s.judge(h)

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"time"
 
 	"runner/ledger"
@@ -23,6 +24,7 @@ type Store struct {
 	created bool
 	opts    Options
 	lock    sideLock
+	file    fs.FileInfo // as it was opened
 	steps   []step
 	now     func() time.Time
 	release func() // of the path; see claims
@@ -103,6 +105,9 @@ func (s *Store) Update(ctx context.Context, fn func(ledger.Tx) error) error {
 	}
 	defer release()
 
+	if err := s.inPlace(); err != nil {
+		return err
+	}
 	err = c.update(ctx, fn)
 	if codeOf(err) != codeFull {
 		return err

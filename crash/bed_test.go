@@ -1,0 +1,257 @@
+//go:build linux
+
+package crash
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const (
+	task = "grant"
+	date = "2026-11-28"
+)
+
+// act appends one line to each of the effect files: that it has started, and
+// its effect. A record with a file in fail/ fails before its effect. Two
+// attempts of a record at once are told in overlaps: the lock is held by
+// whatever is left of an attempt.
+const act = `exec 9>>"lock/$1"
+flock -n 9 || echo "$1 $RUNNER_ATTEMPT_ID" >>overlaps
+echo "$1 $RUNNER_ATTEMPT_ID" >>started
+[ -z "$BEFORE" ] || sleep $BEFORE
+[ ! -e "fail/$1" ] || exit 1
+echo "$1 $RUNNER_ATTEMPT_ID" >>effects
+[ -z "$AFTER" ] || sleep $AFTER
+`
+
+// probe tells the truth about an effect.
+const probe = `[ -z "$BEFORE" ] || sleep $BEFORE
+grep -q "^$1 " effects`
+
+// bed is a folder with a task, a ledger and effect files.
+type bed struct {
+	t   testing.TB
+	dir string
+	ids []string
+	n   int // processes started
+}
+
+// newBed makes a task of n records; options are lines of its definition.
+func newBed(t testing.TB, n int, options ...string) *bed {
+	t.Helper()
+	b := &bed{t: t, dir: t.TempDir()}
+	for i := range n {
+		b.ids = append(b.ids, fmt.Sprintf("u%05d", i))
+	}
+	text := "tasks:\n  " + task + ":\n    records: {lines: ids}\n    run: [sh, act.sh, \"{{.biz_id}}\"]\n"
+	for _, o := range options {
+		text += "    " + o + "\n"
+	}
+	b.write("runner.yaml", text)
+	b.write("ids", strings.Join(b.ids, "\n")+"\n")
+	b.write("act.sh", act)
+	b.write("check.sh", probe)
+	for _, f := range []string{"started", "effects", "overlaps"} {
+		b.write(f, "")
+	}
+	for _, d := range []string{"fail", "lock", "out"} {
+		b.must(os.Mkdir(b.path(d), 0o700))
+	}
+	// Nothing of this test is left when its folder goes.
+	t.Cleanup(func() {
+		for _, p := range b.processes() {
+			_ = syscall.Kill(p, syscall.SIGKILL)
+		}
+		b.quiet()
+	})
+	return b
+}
+
+func (b *bed) must(err error) {
+	b.t.Helper()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bed) path(name string) string { return filepath.Join(b.dir, name) }
+
+func (b *bed) ledger() string { return b.path(".runner/ledger.db") }
+
+func (b *bed) write(name, text string) {
+	b.t.Helper()
+	b.must(os.WriteFile(b.path(name), []byte(text), 0o600))
+}
+
+func (b *bed) lines(name string) []string {
+	b.t.Helper()
+	text, err := os.ReadFile(b.path(name))
+	b.must(err)
+	return strings.FieldsFunc(string(text), func(r rune) bool { return r == '\n' })
+}
+
+// size is a cheap measure of how far the actions are.
+func (b *bed) size(name string) int64 {
+	info, err := os.Stat(b.path(name))
+	b.must(err)
+	return info.Size()
+}
+
+// proc is a process of the program.
+type proc struct {
+	*exec.Cmd
+	b    *bed
+	name string
+	done chan struct{} // closed at its end
+	err  error
+}
+
+// start starts the program, with more environment or in front of it, such as
+// strace, more words.
+func (b *bed) start(front, env []string, args ...string) *proc {
+	b.t.Helper()
+	b.n++
+	argv := append(append(front[:len(front):len(front)], program), args...)
+	p := &proc{Cmd: exec.Command(argv[0], argv[1:]...), b: b, name: fmt.Sprintf("out/%03d", b.n), done: make(chan struct{})}
+	p.Dir = b.dir
+	p.Env = append(os.Environ(), "TZ=UTC", "HOME="+b.dir, "CRASH_BED="+b.dir)
+	p.Env = append(p.Env, env...)
+	p.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	for _, f := range []struct {
+		to   *os.File
+		name string
+	}{{b.create(p.name), "stdout"}, {b.create(p.name + "e"), "stderr"}} {
+		defer f.to.Close()
+		if f.name == "stdout" {
+			p.Stdout = f.to
+		} else {
+			p.Stderr = f.to
+		}
+	}
+	b.must(p.Start())
+	go func() {
+		p.err = p.Wait()
+		close(p.done)
+	}()
+	return p
+}
+
+func (b *bed) create(name string) *os.File {
+	b.t.Helper()
+	f, err := os.Create(b.path(name))
+	b.must(err)
+	return f
+}
+
+func (p *proc) ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// patience is longer than anything here may take.
+const patience = 2 * time.Minute
+
+// code waits for the end: the exit code, -1 for a death by signal.
+func (p *proc) code() int {
+	p.b.t.Helper()
+	select {
+	case <-p.done:
+	case <-time.After(patience):
+		p.b.t.Fatalf("%v hangs\n%s", p.Args, p.stderr())
+	}
+	return p.ProcessState.ExitCode()
+}
+
+// kill kills the process, or its whole group, and tells whether that hit.
+func (p *proc) kill(group bool) bool {
+	pid := p.Process.Pid
+	if group {
+		pid = -pid
+	}
+	_ = syscall.Kill(pid, syscall.SIGKILL)
+	return p.code() == -1
+}
+
+func (p *proc) text(name string) string {
+	text, _ := os.ReadFile(p.b.path(name))
+	return string(text)
+}
+
+func (p *proc) stdout() string { return p.text(p.name) }
+func (p *proc) stderr() string { return p.text(p.name + "e") }
+
+// run runs the program to its end: it ends with one of these codes.
+func (b *bed) run(codes []int, args ...string) *proc {
+	b.t.Helper()
+	p := b.start(nil, nil, args...)
+	b.expect(p, codes...)
+	return p
+}
+
+func (b *bed) expect(p *proc, codes ...int) {
+	b.t.Helper()
+	got := p.code()
+	if sane(p.stderr()) {
+		for _, c := range codes {
+			if c == got {
+				return
+			}
+		}
+	}
+	b.t.Fatalf("%v: exit code %d, want one of %v\n%s%s", p.Args[1:], got, codes, p.stdout(), p.stderr())
+}
+
+// sane tells whether a program printed nothing that it should never print.
+func sane(text string) bool {
+	for _, bad := range []string{"panic", "DATA RACE", "internal error", "goroutine "} {
+		if strings.Contains(text, bad) {
+			return false
+		}
+	}
+	return true
+}
+
+// plain is what a person types after whatever happened.
+func (b *bed) plain(codes ...int) *proc {
+	b.t.Helper()
+	return b.run(codes, "run", task, "--date", date, "-o", "json", "--wait", "20s")
+}
+
+// processes lists what of this bed is alive, actions and runners.
+func (b *bed) processes() (pids []int) {
+	dirs, _ := os.ReadDir("/proc")
+	for _, d := range dirs {
+		var pid int
+		if _, err := fmt.Sscan(d.Name(), &pid); err != nil || pid == os.Getpid() {
+			continue
+		}
+		env, err := os.ReadFile("/proc/" + d.Name() + "/environ")
+		if err == nil && bytes.Contains(env, []byte("CRASH_BED="+b.dir+"\x00")) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// quiet waits until nothing of the bed is alive.
+func (b *bed) quiet() {
+	b.t.Helper()
+	for end := time.Now().Add(patience); len(b.processes()) > 0; time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			b.t.Errorf("processes %v are still alive", b.processes())
+			return
+		}
+	}
+}
