@@ -171,7 +171,7 @@ func (a *app) openWriter(ctx context.Context, l located, create bool) (*ledger.L
 		AllowNetworkFS: a.flags.networkFS, Version: programVersion(),
 	})
 	if errors.Is(err, ledger.ErrNoLedger) {
-		return nil, nil, a.noLedger(l, create, err)
+		return nil, nil, noLedger(create, err)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -182,7 +182,7 @@ func (a *app) openWriter(ctx context.Context, l located, create bool) (*ledger.L
 	return ledger.New(s), s, nil
 }
 
-func (a *app) noLedger(l located, create bool, err error) error {
+func noLedger(create bool, err error) error {
 	if create {
 		return withHint(err, "create_ledger is false: mount the volume it is on, or set create_ledger: true for the first run")
 	}

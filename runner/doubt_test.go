@@ -72,13 +72,13 @@ func TestACheckDecidesWhatADoubtComesTo(t *testing.T) {
 			o.Task.Policy.Compensate, o.Task.Compensate = true, action(w.undo)
 		}, []step{half, finish}, Complete, "applied", "act check compensate check act"},
 		{"still partial after its one compensation: held", func(o *Options, w *world) {
-			o.Task.Policy.Compensate, o.Task.Compensate = true, action(func(_ context.Context, at Attempt) Result {
+			o.Task.Policy.Compensate, o.Task.Compensate = true, action(func(context.Context, Attempt) Result {
 				w.say("compensate")
 				return ok
 			})
 		}, []step{half}, SomeInDoubt, "partial", "act check compensate check"},
 		{"a compensation that fails: held", func(o *Options, w *world) {
-			o.Task.Policy.Compensate, o.Task.Compensate = true, action(func(_ context.Context, at Attempt) Result {
+			o.Task.Policy.Compensate, o.Task.Compensate = true, action(func(context.Context, Attempt) Result {
 				w.say("compensate")
 				return Result{Outcome: ledger.FailedAttempt, Error: "no"}
 			})

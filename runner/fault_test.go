@@ -84,7 +84,7 @@ func TestARunFileThatCantBeWrittenLosesNoOutcome(t *testing.T) {
 	o.Task.Jobs = 1
 	e, err := newEngine(o)
 	must(t, err)
-	e.Task.Action = action(func(_ context.Context, at Attempt) Result {
+	e.Task.Action = action(func(context.Context, Attempt) Result {
 		must(t, e.file.f.Close()) // from now on it can't be written
 		return Result{Outcome: ledger.Succeeded}
 	})

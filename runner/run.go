@@ -176,6 +176,26 @@ func (e *engine) finish(ctx context.Context, err error) error {
 		e.sum.Result, e.sum.Error = errorWord(err), err.Error()
 		return err
 	}
+	err = e.describe(ctx, err)
+	if len(e.unsettled) > 0 {
+		e.leave()
+		return err
+	}
+	if eerr := e.led.End(ctx, &e.row); eerr != nil {
+		_ = e.file.sync()
+		e.file.keep()
+		if err == nil {
+			err = eerr
+			e.sum.Result, e.sum.Error = LedgerError, err.Error()
+		}
+		return err
+	}
+	_ = e.file.remove() // the ledger knows that the run has ended: the next start sweeps what is left
+	return err
+}
+
+// describe completes the summary, and the run's row with it.
+func (e *engine) describe(ctx context.Context, err error) error {
 	if cerr := e.count(ctx); err == nil {
 		err = cerr
 	}
@@ -192,38 +212,29 @@ func (e *engine) finish(ctx context.Context, err error) error {
 	if err != nil {
 		e.sum.Error = err.Error()
 	}
-	e.row.EndedAt, e.row.Result, e.row.Counts = e.sum.EndedAt, string(e.sum.Result), e.sum.Counts
 	if e.begun != nil {
 		e.sum.Begun = int64(e.begun.GetCardinality())
 	}
+	e.row.EndedAt, e.row.Result, e.row.Counts = e.sum.EndedAt, string(e.sum.Result), e.sum.Counts
+	e.row.Planned, e.row.New, e.row.Executed = e.sum.Planned, e.sum.New, e.sum.Executed
 	if e.ExitCode != nil {
 		e.row.ExitCode = e.ExitCode(e.sum)
 	}
-	e.row.Planned, e.row.New, e.row.Executed = e.sum.Planned, e.sum.New, e.sum.Executed
-	if len(e.unsettled) > 0 {
-		// Claims and outcomes are in the journal: the next start takes them.
-		if serr := e.file.sync(); serr != nil || !exists(e.file.path) {
-			e.unwritten = e.kept
-		}
-		for _, r := range e.unwritten {
-			if en, ok := e.unsettled[r.RecordID]; ok && r.Outcome != ledger.NotStarted {
-				e.sum.Unwritten = append(e.sum.Unwritten, Unwritten{en.Key, r})
-			}
-		}
-		e.file.keep()
-		return err
-	}
-	if eerr := e.led.End(ctx, &e.row); eerr != nil {
-		_ = e.file.sync()
-		e.file.keep()
-		if err == nil {
-			err = eerr
-			e.sum.Result, e.sum.Error = LedgerError, err.Error()
-		}
-		return err
-	}
-	_ = e.file.remove() // the ledger knows that the run has ended: the next start sweeps what is left
 	return err
+}
+
+// leave leaves claims and outcomes to the next start, which takes them from
+// the journal. What isn't even there is told.
+func (e *engine) leave() {
+	if err := e.file.sync(); err != nil || !exists(e.file.path) {
+		e.unwritten = e.kept
+	}
+	for _, r := range e.unwritten {
+		if en, ok := e.unsettled[r.RecordID]; ok && r.Outcome != ledger.NotStarted {
+			e.sum.Unwritten = append(e.sum.Unwritten, Unwritten{en.Key, r})
+		}
+	}
+	e.file.keep()
 }
 
 // count adds what is left of the scope to what this run saw settled.
