@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestACertainOutcomeOfTheNewestAttemptSettlesItsRecord(t *testing.T) {
+func TestACertainOutcomeOfTheNewestAttemptSettlesItsRecord(t *testing.T) { // case 76
 	checking := Claim(doubted(DetailUnknown), Check, "r2")
 	absent := doubted(DetailAbsent, func(e *Entry) { e.Status, e.Fence = Pending, 6 })
 	rerun := func(p Policy) Entry {
