@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"runner/ledger"
 )
@@ -68,6 +69,63 @@ func manyClaims(f *fixture) {
 		return err
 	})
 	f.equal("stale the second time", len(stale), 40)
+}
+
+var noon = time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
+
+// manySuccesses settles a chunk of claims, in the order in which they ended, of
+// which others have taken one.
+func manySuccesses(f *fixture) {
+	b := f.batch(task, date)
+	e := f.plan(b, serial("r", 40)...)
+	var claims, ends []ledger.Change
+	for i := range e {
+		claims = append(claims, ledger.Change{Old: e[i], New: ledger.Claim(e[i], ledger.Act, "run-1")})
+	}
+	f.swap(claims...)
+	taken := claims[7].New
+	taken.Fence++
+	f.swap(ledger.Change{Old: claims[7].New, New: taken})
+	zero := 0
+	for i := range claims {
+		n := claims[(i*7)%40].New // not in the order of the numbers
+		was := n
+		n.Status, n.Attempts, n.ActFence, n.Detail, n.ExitCode = ledger.Done, 1, 1, ledger.DetailApplied, &zero
+		n.StartedAt, n.EndedAt = noon.Add(time.Duration(i)*time.Millisecond), noon.Add(time.Duration(i+5)*time.Millisecond)
+		ends = append(ends, ledger.Change{Old: was, New: n})
+	}
+	var stale []int
+	f.update(func(tx ledger.Tx) (err error) {
+		stale, err = tx.Swap(ends)
+		return err
+	})
+	f.equal("stale", stale, []int{1})
+	f.equal("the record that was taken", f.get(e[7].ID), taken)
+	f.equal("the last record", f.get(ends[39].New.ID), ends[39].New)
+	f.equal("counts", f.batch(task, date).Counts, ledger.Counts{ledger.Running: 1, ledger.Done: 39})
+}
+
+// manySuccessesAtOnce settles a chunk of which nobody has taken any.
+func manySuccessesAtOnce(f *fixture) {
+	b := f.batch(task, date)
+	e := f.plan(b, serial("r", 40)...)
+	var claims, ends []ledger.Change
+	for i := range e {
+		claims = append(claims, ledger.Change{Old: e[i], New: ledger.Claim(e[i], ledger.Act, "run-1")})
+	}
+	f.swap(claims...)
+	for i := range claims {
+		n := claims[39-i].New
+		was := n
+		n.Status, n.Attempts, n.ActFence, n.Detail = ledger.Done, 1, 1, ledger.DetailNoop
+		n.StartedAt, n.EndedAt = noon.Add(time.Duration(i)*time.Microsecond), noon.Add(time.Duration(i)*time.Second)
+		ends = append(ends, ledger.Change{Old: was, New: n})
+	}
+	f.swap(ends...)
+	for _, c := range ends {
+		f.equal("a settled record", f.get(c.New.ID), c.New)
+	}
+	f.equal("counts", f.batch(task, date).Counts, ledger.Counts{ledger.Done: 40})
 }
 
 func wholeRecord(f *fixture) {

@@ -39,6 +39,8 @@ func Run(t *testing.T, open func(t *testing.T, dir string) ledger.Store) {
 		{"known records are told from new ones", find},
 		{"a stale write is refused", staleWrite},
 		{"of a chunk of claims the taken ones are refused", manyClaims},
+		{"of a chunk of successes the taken ones are refused", manySuccesses},
+		{"a chunk of successes is written as it is", manySuccessesAtOnce},
 		{"a write replaces the whole record", wholeRecord},
 		{"many connections never claim a record twice", claimsAmongConnections},
 		{"many processes never claim a record twice", claimsAmongProcesses},
