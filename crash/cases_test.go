@@ -82,7 +82,7 @@ func TestCase37ARunThatIsStoppedIsNotDead(t *testing.T) {
 	p := b.begin("0.05", "0.05")
 	b.upTo("started", 2)
 	b.must(p.Process.Signal(syscall.SIGSTOP))
-	time.Sleep(200 * time.Millisecond) // its actions end, and it doesn't see it
+	b.upTo("effects", 2) // its actions end, and it doesn't see it
 	if s := b.now(5); s.Result != "busy" || len(s.HeldBy) != 1 || s.Executed != 0 {
 		t.Errorf("%+v", s)
 	}
@@ -116,7 +116,6 @@ func TestCase39AnActionThatOutlivesItsRunnerIsReportedAndNotDoubled(t *testing.T
 	b := newBed(t, 1)
 	p := b.begin("1", "")
 	b.upTo("started", 1)
-	time.Sleep(50 * time.Millisecond) // its pid is written down, or not: both are found
 	p.kill(true)
 	q := b.run([]int{5}, "run", task, "--date", date)
 	pid := 0
@@ -141,12 +140,22 @@ func TestCase40AStopEndsTheWholeGroup(t *testing.T) {
 	p := b.begin("", "")
 	b.upTo("started", 1)
 	b.must(p.Process.Signal(syscall.SIGTERM))
-	time.Sleep(100 * time.Millisecond) // two at once would be one
+	b.said(p, "again: end it now") // two at once would be one
 	b.must(p.Process.Signal(syscall.SIGTERM))
 	b.expect(p, 143)
 	b.quietWithin(2 * time.Second)
 	b.plain(3)
 	b.verify(hold)
+}
+
+// said waits until a process has said something on stderr.
+func (b *bed) said(p *proc, what string) {
+	b.t.Helper()
+	for end := time.Now().Add(patience); !strings.Contains(p.stderr(), what); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			b.t.Fatalf("it never said %q:\n%s", what, p.stderr())
+		}
+	}
 }
 
 // quietWithin is quiet with little patience.
@@ -171,10 +180,9 @@ func TestCase43TheFirstSignalDrainsTheSecondEndsTheThirdKills(t *testing.T) {
 			b.write("act.sh", "echo \"$1 $RUNNER_ATTEMPT_ID\" >>started\n"+act+"\n")
 			p := b.start(nil, nil, "run", task, "--date", date, "-j", "1", "-o", "json")
 			b.upTo("started", 1)
-			time.Sleep(50 * time.Millisecond)
-			for range n + 1 {
+			for i := range n + 1 {
 				b.must(p.Process.Signal(syscall.SIGINT))
-				time.Sleep(100 * time.Millisecond)
+				b.said(p, []string{"again: end it now", "again: kill it", "killing what runs"}[i])
 			}
 			began := time.Now()
 			b.expect(p, 130)

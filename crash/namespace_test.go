@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // Case 73: two containers share the volume and the boot id, and neither sees
@@ -67,7 +66,7 @@ func TestCase74NoClockAndNoPidDecidesWhetherARunIsAlive(t *testing.T) {
 	_, err = db.Exec("UPDATE run SET process_started_at = 1, started_at = started_at + 86400000000, pid = 999999, host = 'elsewhere'")
 	b.must(errors.Join(err, db.Close()))
 	b.must(p.Process.Signal(syscall.SIGSTOP))
-	time.Sleep(250 * time.Millisecond)
+	b.upTo("effects", 2)
 	if s := b.now(5); s.Result != "busy" || s.Executed != 0 {
 		t.Errorf("%+v", s)
 	}
