@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"runner/ledger"
+	"runner/runner"
 )
 
 func newLedgerShowCmd(a *app) *cobra.Command {
@@ -59,12 +61,13 @@ func runShow(ctx context.Context, a *app, o showOptions, task, bizID string) err
 		return err
 	}
 	k := ledger.Key{TaskName: task, BizID: bizID, ExecuteDate: date}
-	entry, attempts, err := a.story(ctx, where, k)
+	entry, attempts, holder, err := a.story(ctx, where, k)
 	if err != nil {
 		return err
 	}
-	r := storyJSON{recordJSON: newRecord(entry, where.namespace()), Story: newStory(attempts, o.captured)}
-	if err := object(a.p, r, recordFields(r.recordJSON, where)); err != nil || !a.p.form.forPeople() || len(r.Story) == 0 {
+	r := storyJSON{recordJSON: newRecord(entry, where.namespace()), Holder: holder, Story: newStory(attempts, o.captured)}
+	fields := append(recordFields(r.recordJSON, where), field{"held by", holder.in(where.zone)})
+	if err := object(a.p, r, fields); err != nil || !a.p.form.forPeople() || len(r.Story) == 0 {
 		return err
 	}
 	a.p.blank()
@@ -79,25 +82,60 @@ func runShow(ctx context.Context, a *app, o showOptions, task, bizID string) err
 	return nil
 }
 
-func (a *app) story(ctx context.Context, where located, k ledger.Key) (e ledger.Entry, story []ledger.Attempt, err error) {
+func (a *app) story(ctx context.Context, where located, k ledger.Key) (e ledger.Entry, story []ledger.Attempt, holder *holderJSON, err error) {
 	led, err := a.openReader(ctx, where)
 	if err == nil {
 		defer led.Close() // it was only read
 		e, story, err = led.Story(ctx, k)
 	}
+	if err == nil && e.Status == ledger.Running {
+		holder, err = holderOf(ctx, led, e.RunID)
+	}
 	switch {
 	case errors.Is(err, ledger.ErrNoLedger):
-		return e, nil, withHint(usagef("there is no record %s: no ledger at %s yet", k, where.ledger), "runner run %s --date %s makes it", k.TaskName, k.ExecuteDate)
+		return e, nil, nil, withHint(usagef("there is no record %s: no ledger at %s yet", k, where.ledger), "runner run %s --date %s makes it", k.TaskName, k.ExecuteDate)
 	case errors.Is(err, ledger.ErrNotFound):
-		return e, nil, withHint(usagef("there is no record %s", k), "runner ledger ls --task %s --date %s lists those there are", k.TaskName, k.ExecuteDate)
+		return e, nil, nil, withHint(usagef("there is no record %s", k), "runner ledger ls --task %s --date %s lists those there are", k.TaskName, k.ExecuteDate)
 	}
-	return e, story, causeOf(ctx, err)
+	return e, story, holder, causeOf(ctx, err)
+}
+
+// holderJSON is the run that holds a running record.
+type holderJSON struct {
+	RunID     string `json:"run_id"`
+	Host      string `json:"host"`
+	PID       int    `json:"pid"`
+	StartedAt stamp  `json:"started_at"`
+	Alive     bool   `json:"alive"`
+}
+
+func holderOf(ctx context.Context, led *ledger.Ledger, id string) (h *holderJSON, err error) {
+	err = led.Store().View(ctx, func(r ledger.Reader) error {
+		runs, err := r.Runs(ledger.RunQuery{ID: id})
+		if err == nil && len(runs) > 0 {
+			run := runs[0]
+			h = &holderJSON{run.ID, run.Host, run.PID, stamp{run.StartedAt}, runner.Live(run, runsDirOf(led))}
+		}
+		return err
+	})
+	return h, err
+}
+
+func (h *holderJSON) in(loc *time.Location) string {
+	switch {
+	case h == nil:
+		return ""
+	case !h.Alive:
+		return "a run that died; the next run, or runner recover, settles it"
+	}
+	return fmt.Sprintf("pid %d on %s, a run since %s", h.PID, h.Host, h.StartedAt.in(loc))
 }
 
 // storyJSON is a record with all that ever happened to it.
 type storyJSON struct {
 	recordJSON
-	Story []storyLine `json:"story"`
+	Holder *holderJSON `json:"holder"` // null unless it is running
+	Story  []storyLine `json:"story"`
 }
 
 type storyLine struct {
