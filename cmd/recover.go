@@ -193,6 +193,9 @@ func (a *app) sayRecovered(rec runner.Recovery, asked, left int64) error {
 	for _, s := range rec.Survivors {
 		a.p.problem(survivorText(s, a.now()), "--kill ends it")
 	}
+	if left > 0 {
+		a.p.problem(plural(left, "record")+" may or may not have taken effect: a person must find out", "runner ledger ls --status in_doubt"+a.sameFlags()+" lists them; then runner ledger mark, or runner rerun --status in_doubt")
+	}
 	for _, l := range rec.Leftovers {
 		a.p.warn("an attempt of "+l.String()+" left a process behind", fmt.Sprintf("pid %d; it blocks nothing", l.PID))
 	}

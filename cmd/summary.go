@@ -257,7 +257,7 @@ func (a *app) nextSteps(s runner.Summary, zone *time.Location) (steps []step) {
 	}
 	if n := s.Counts[ledger.InDoubt]; n > 0 {
 		hint := "find out of each whether it took effect; if so, runner ledger mark " + where + " --as done --reason TEXT BIZ_ID; if not, runner rerun " + where + " --status in_doubt --yes --biz-id BIZ_ID"
-		steps = append(steps, step{plural(n, "record") + " may or may not have taken effect, and will not be repeated blindly", hint})
+		steps = append(steps, step{plural(n, "record") + " may or may not have taken effect: a person must find out", hint})
 	}
 	return steps
 }
