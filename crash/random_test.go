@@ -80,7 +80,7 @@ func live(t *testing.T, m mode, seed uint64) tally {
 func (l *life) options() []string {
 	attempts := 2 + l.r.IntN(4)
 	if l.mode == idempotent {
-		attempts = 10_000 // each kill may take one; when they are used up, a person has to decide
+		attempts = 400 // each kill may take one; when they are used up, a person has to decide
 	}
 	o := []string{"timeout: 30s", fmt.Sprintf("retry: {attempts: %d, backoff: 1ms, max_backoff: 4ms}", attempts)}
 	switch l.mode {
