@@ -3,10 +3,10 @@ LDFLAGS := -s -w -X runner/cmd.version=$(VERSION)
 BUILD   := CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)'
 
 .DEFAULT_GOAL := help
-.PHONY: help build install demo test check soak lint bench
+.PHONY: help build install demo test check soak lint bench bench-go
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build bin/runner
 	$(BUILD) -o bin/runner .
@@ -30,5 +30,8 @@ soak: ## kill runs for SOAK=20m, and say how many kills, records, effects, doubl
 lint: ## run golangci-lint
 	bash .ci/run lint
 
-bench: ## run the benchmarks
+bench: build ## measure against xargs, parallel and make, 15 minutes; SHORT=1 only tries it, PARTS=a,c some
+	go run ./bench -runner bin/runner $(if $(SHORT),-short) $(if $(PARTS),-parts $(PARTS))
+
+bench-go: ## run the benchmarks of single packages
 	go test -run '^$$' -bench . -benchmem ./...
