@@ -36,6 +36,7 @@ type Attempt struct {
 	Fence          int64
 	Generation     int
 	IdempotencyKey string
+	Timeout        time.Duration     // after which ctx ends; 0: never
 	Fields         map[string]string // the record's payload, by name
 	Payload        []byte            // the same as a JSON object; nil if it has none
 

@@ -62,8 +62,9 @@ func (e *engine) attempt(en ledger.Entry) ended {
 // act runs the action under its timeout.
 func (e *engine) act(en ledger.Entry) (res Result) {
 	ctx, cancel := e.Stop.ctx, context.CancelFunc(func() {})
-	if t := e.Task.Policy.TimeoutOf(en.Phase); t > 0 {
-		ctx, cancel = context.WithTimeoutCause(ctx, t, ErrTimeout)
+	timeout := e.Task.Policy.TimeoutOf(en.Phase)
+	if timeout > 0 {
+		ctx, cancel = context.WithTimeoutCause(ctx, timeout, ErrTimeout)
 	}
 	defer cancel()
 	defer func() {
@@ -78,7 +79,7 @@ func (e *engine) act(en ledger.Entry) (res Result) {
 	return e.actionOf(en.Phase).Act(ctx, Attempt{
 		Key: en.Key, ID: attemptID(e.sum.RunID, en), RunID: e.sum.RunID, Number: number(en), Fence: en.Fence,
 		Generation: en.Generation, IdempotencyKey: ledger.IdempotencyKey(e.Task.Namespace, en.Key, en.Generation),
-		Fields: fields, Payload: en.Payload, Kill: e.Stop.kill,
+		Fields: fields, Payload: en.Payload, Timeout: timeout, Kill: e.Stop.kill,
 		Started: func(pid int) { _ = e.file.pid(en, pid) }, // a failed write shows at the end line
 	})
 }

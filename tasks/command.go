@@ -162,7 +162,6 @@ func (a *commandAction) Act(ctx context.Context, at runner.Attempt) runner.Resul
 
 // run starts the process and waits for its end.
 func (a *commandAction) run(ctx context.Context, w *workspace, at *runner.Attempt, stdin *os.File) runner.Result {
-	limit := limitOf(ctx)
 	p, err := process.Start(&process.Spec{Path: a.program, Argv: w.argv, Env: w.environ, Dir: a.spec.Dir, Stdin: stdin})
 	if err != nil {
 		return a.inPhase(a.judgeStart(err), false)
@@ -172,7 +171,7 @@ func (a *commandAction) run(ctx context.Context, w *workspace, at *runner.Attemp
 	h := process.Handling{Kill: at.Kill, KillAfter: a.killAfter, Read: w.read, Buffer: w.buffer}
 	exit := p.Wait(ctx, h)
 	w.recorder.Finish()
-	r := a.judge(exit, context.Cause(ctx), limit)
+	r := a.judge(exit, context.Cause(ctx), at.Timeout)
 	if r.Outcome == ledger.Succeeded {
 		p.Release()
 	} else {

@@ -135,7 +135,9 @@ func TestTimeoutNamesTheLimit(t *testing.T) {
 	defer cancel()
 	dir := t.TempDir()
 	a := newAction(t, commandSpec{Script: "exec sleep 1000", Base: dir, Dir: dir})
-	wantOutcome(t, a.Act(ctx, attempt()), ledger.Unknown, "timeout after 300ms")
+	at := attempt()
+	at.Timeout = 300 * time.Millisecond
+	wantOutcome(t, a.Act(ctx, at), ledger.Unknown, "timeout after 300ms")
 }
 
 func TestEndBeforeTheSignalCountsAsUnsignalled(t *testing.T) {

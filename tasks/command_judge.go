@@ -1,7 +1,6 @@
 package tasks
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -20,29 +19,9 @@ const (
 	exitKilled = 128 + 9
 )
 
-// limitOf gives how long an attempt that starts now may take, for the message.
-// What passed since the engine set the limit is rounded away.
-func limitOf(ctx context.Context) func() time.Duration {
-	start := time.Now()
-	deadline, ok := ctx.Deadline()
-	return func() time.Duration {
-		if !ok {
-			deadline = time.Now()
-		}
-		d := deadline.Sub(start)
-		switch {
-		case d > 20*time.Second:
-			return d.Round(time.Second)
-		case d > time.Second:
-			return d.Round(100 * time.Millisecond)
-		}
-		return d.Round(10 * time.Millisecond)
-	}
-}
-
 // judge says what the end of a process means. Nothing that we signalled is
 // certain, unless it failed by itself. cause is that of the ended context.
-func (a *commandAction) judge(e process.Exit, cause error, limit func() time.Duration) runner.Result {
+func (a *commandAction) judge(e process.Exit, cause error, limit time.Duration) runner.Result {
 	r := runner.Result{Error: "killed by signal: " + e.Signal}
 	if e.Signal == "" {
 		r.ExitCode = &e.Code
@@ -51,7 +30,7 @@ func (a *commandAction) judge(e process.Exit, cause error, limit func() time.Dur
 	success := e.Code == 0 || slices.Contains(a.spec.Noop, e.Code)
 	switch {
 	case told(e) && errors.Is(cause, runner.ErrTimeout):
-		r.Outcome, r.Error = ledger.Unknown, fmt.Sprintf("timeout after %s", limit())
+		r.Outcome, r.Error = ledger.Unknown, fmt.Sprintf("timeout after %s", limit)
 	case e.Signal != "":
 		r.Outcome = ledger.Unknown
 	case told(e) && success, obeyed(e):

@@ -136,5 +136,7 @@ func TestTimeoutOfACheckNamesTheLimit(t *testing.T) {
 	dir := t.TempDir()
 	a := newAction(t, commandSpec{Script: "exec sleep 1000", Base: dir, Dir: dir})
 	a.phase = ledger.Check
-	wantOutcome(t, a.Act(ctx, attempt()), ledger.Unclear, "check: timeout after 300ms")
+	at := attempt()
+	at.Timeout = 300 * time.Millisecond
+	wantOutcome(t, a.Act(ctx, at), ledger.Unclear, "check: timeout after 300ms")
 }
