@@ -29,7 +29,7 @@ func (d *doctor) checkConfig() bool {
 		d.bad("configuration", wrongSetup, hintOf(err), "%s", err.Error())
 	default:
 		d.where.config = c
-		d.ok("configuration", "%s, %s", c.Path, count(len(c.Tasks), "task"))
+		d.ok("configuration", "%s, %s", c.Path, plural(int64(len(c.Tasks)), "task"))
 	}
 	if err != nil && d.a.flags.ledger == "" && d.a.getenv("RUNNER_LEDGER") == "" {
 		d.warn("ledger", "put the configuration right, or name the ledger with --ledger", "not looked at: the configuration says where it is")

@@ -57,7 +57,7 @@ func runValidate(a *app) error {
 		}
 	}
 	if a.p.form == formTable && (a.p.out.tty || a.flags.verbose) {
-		return a.p.say("%s: %s, all valid", path, count(len(c.Tasks), "task"))
+		return a.p.say("%s: %s, all valid", path, plural(int64(len(c.Tasks)), "task"))
 	}
 	return nil
 }
@@ -89,12 +89,4 @@ var problemColumns = []column[problemJSON]{
 	{name: "PLACE", cell: func(p problemJSON) string { return at(p.File, p.Line, p.Column) }},
 	{name: "PROBLEM", cell: func(p problemJSON) string { return p.Message }, wide: true},
 	{name: "HINT", cell: func(p problemJSON) string { return p.Hint }, wide: true},
-}
-
-// count is a number with its noun: 1 task, 2 tasks.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -94,14 +94,7 @@ func (r *recoverer) inspect(ctx context.Context, run ledger.Run, in *Inspection)
 // exhume reads what a dead run holds and what its journal says of that. over
 // tells that the run has just ended by itself, or was recovered from.
 func (r *recoverer) exhume(ctx context.Context, g *grave) (over bool, err error) {
-	g.claims = map[int64]claimed{}
-	err = r.led.Claims(ctx, g.run, func(page []ledger.Entry) error {
-		for _, e := range page {
-			g.claims[e.ID] = claimed{entry: e}
-		}
-		return nil
-	})
-	if err != nil {
+	if err := r.claimsOf(ctx, g); err != nil {
 		return false, err
 	}
 	if g.live == dead {

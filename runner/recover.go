@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"runner/ledger"
 )
@@ -68,10 +67,7 @@ func (r *recoverer) all(ctx context.Context) (Recovery, error) {
 }
 
 func (r *recoverer) one(ctx context.Context, run ledger.Run, rec *Recovery) error {
-	// Another container may see the same folder at another path.
-	if beside := filepath.Join(r.dir, run.ID); !exists(run.File) && exists(beside) {
-		run.File = beside
-	}
+	run.File = runPath(run, r.dir)
 	live, lock, err := probe(run.File)
 	switch live {
 	case alive:
@@ -107,17 +103,21 @@ func (r *recoverer) one(ctx context.Context, run ledger.Run, rec *Recovery) erro
 	return nil
 }
 
-// dig settles the claims of a dead run, and says how many are left to
-// survivors.
-func (r *recoverer) dig(ctx context.Context, g *grave, rec *Recovery) (left int, err error) {
+// claimsOf reads what a dead run holds.
+func (r *recoverer) claimsOf(ctx context.Context, g *grave) error {
 	g.claims = map[int64]claimed{}
-	err = r.led.Claims(ctx, g.run, func(page []ledger.Entry) error {
+	return r.led.Claims(ctx, g.run, func(page []ledger.Entry) error {
 		for _, e := range page {
 			g.claims[e.ID] = claimed{entry: e}
 		}
 		return nil
 	})
-	if err != nil {
+}
+
+// dig settles the claims of a dead run, and says how many are left to
+// survivors.
+func (r *recoverer) dig(ctx context.Context, g *grave, rec *Recovery) (left int, err error) {
+	if err := r.claimsOf(ctx, g); err != nil {
 		return 0, err
 	}
 	if g.live == dead {
