@@ -27,18 +27,24 @@ type Action interface {
 // KillAfter is the time between the polite and the forced end of an attempt.
 const KillAfter = 5 * time.Second
 
-// Attempt is one start of an action, as the action sees it.
-type Attempt struct {
+// Record is what an action is done for: a record of a batch, in the attempt
+// that is made for it.
+type Record struct {
 	ledger.Key
 	ID             string // run, record and fence: the name of this very attempt
 	RunID          string
-	Number         int // 1 for the first
+	Number         int // of the attempt: 1 for the first
 	Fence          int64
 	Generation     int
 	IdempotencyKey string
-	Timeout        time.Duration     // after which ctx ends; 0: never
-	Fields         map[string]string // the record's payload, by name
+	Fields         map[string]string // its payload, by name
 	Payload        []byte            // the same as a JSON object; nil if it has none
+}
+
+// Attempt is one start of an action, as the action sees it.
+type Attempt struct {
+	Record
+	Timeout time.Duration // after which ctx ends; 0: never
 
 	// Started tells the pid of the process that acts, at once after its
 	// start. It is never nil.

@@ -63,12 +63,15 @@ type Definition struct {
 	Action     json.RawMessage `json:"action"`
 	Check      json.RawMessage `json:"check,omitempty"`
 	Compensate json.RawMessage `json:"compensate,omitempty"`
-	Policy     ledger.Policy   `json:"policy"`
-	Namespace  string          `json:"namespace,omitempty"`
-	TimeZone   string          `json:"time_zone,omitempty"`
-	Env        []string        `json:"env,omitempty"`        // names that the task sets
-	Secrets    []string        `json:"secrets,omitempty"`    // names whose values are masked
-	Incomplete bool            `json:"incomplete,omitempty"` // a secret's value was taken out: can't be run from here
+	// The kinds of check and compensation, of the same words.
+	CheckKind      string        `json:"check_kind,omitempty"`
+	CompensateKind string        `json:"compensate_kind,omitempty"`
+	Policy         ledger.Policy `json:"policy"`
+	Namespace      string        `json:"namespace,omitempty"`
+	TimeZone       string        `json:"time_zone,omitempty"`
+	Env            []string      `json:"env,omitempty"`        // names that the task sets
+	Secrets        []string      `json:"secrets,omitempty"`    // names whose values are masked
+	Incomplete     bool          `json:"incomplete,omitempty"` // a secret's value was taken out: can't be run from here
 }
 
 // Encode gives the stored form and its digest.

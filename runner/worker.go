@@ -77,9 +77,12 @@ func (e *engine) act(en ledger.Entry) (res Result) {
 		return Result{Outcome: ledger.FailedForGood, Error: "its stored fields can't be read: " + err.Error()}
 	}
 	return e.actionOf(en.Phase).Act(ctx, Attempt{
-		Key: en.Key, ID: attemptID(e.sum.RunID, en), RunID: e.sum.RunID, Number: number(en), Fence: en.Fence,
-		Generation: en.Generation, IdempotencyKey: ledger.IdempotencyKey(e.Task.Namespace, en.Key, en.Generation),
-		Fields: fields, Payload: en.Payload, Timeout: timeout, Kill: e.Stop.kill,
+		Record: Record{
+			Key: en.Key, ID: attemptID(e.sum.RunID, en), RunID: e.sum.RunID, Number: number(en), Fence: en.Fence,
+			Generation: en.Generation, IdempotencyKey: ledger.IdempotencyKey(e.Task.Namespace, en.Key, en.Generation),
+			Fields: fields, Payload: en.Payload,
+		},
+		Timeout: timeout, Kill: e.Stop.kill,
 		Started: func(pid int) { _ = e.file.pid(en, pid) }, // a failed write shows at the end line
 	})
 }

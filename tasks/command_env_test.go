@@ -14,7 +14,7 @@ import (
 
 // fieldsOf gives the field variables of an attempt, sorted, without prefix.
 func fieldsOf(fields map[string]string) (got []string, err error) {
-	env, err := appendRecord(nil, &runner.Attempt{Fields: fields}, ledger.Act, "")
+	env, err := appendRecord(nil, &runner.Attempt{Record: runner.Record{Fields: fields}}, ledger.Act, "")
 	for _, kv := range env {
 		if f, ok := strings.CutPrefix(kv, fieldPrefix); ok {
 			got = append(got, f)

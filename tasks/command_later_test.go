@@ -72,8 +72,8 @@ func TestLaterIs75UnlessTheTaskSaysElse(t *testing.T) {
 
 func TestGoFunctionsAskForLater(t *testing.T) {
 	for given, want := range map[time.Duration]time.Duration{0: 30 * time.Second, 1: time.Second, time.Minute: time.Minute} {
-		a := &goAction{mask: output.NewMasker(nil), call: func(context.Context, runner.Attempt) runner.Result {
-			return runner.Result{Outcome: ledger.AskedLater, RetryAfter: given}
+		a := &goAction{mask: output.NewMasker(nil), call: func(context.Context, runner.Record) (runner.Result, error) {
+			return runner.Result{}, runner.RetryAfter(given)
 		}}
 		if r := a.Act(context.Background(), attempt()); r.Outcome != ledger.AskedLater || r.RetryAfter != want {
 			t.Errorf("%s: got %+v", given, r)

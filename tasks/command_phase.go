@@ -12,7 +12,7 @@ const (
 )
 
 // inPhase gives the command as what acts, checks or compensates.
-func (s *commandSpec) inPhase(ph ledger.Phase, sur surroundings) *commandAction {
+func (s *commandSpec) inPhase(ph ledger.Phase, sur surroundings) runner.Action {
 	return &commandAction{spec: *s, surroundings: sur, killAfter: runner.KillAfter, phase: ph}
 }
 

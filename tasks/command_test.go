@@ -48,10 +48,12 @@ func newAction(t testing.TB, s commandSpec, env ...variablePair) *commandAction 
 
 func attempt() runner.Attempt {
 	return runner.Attempt{
-		Key: ledger.Key{TaskName: "grant", BizID: "u 1", ExecuteDate: "2026-11-29"},
-		ID:  "run7-3-5", RunID: "run7", Number: 2, Fence: 5, Generation: 1, IdempotencyKey: "r1-abc",
-		Fields:  map[string]string{"name": "Lee, Ann", "user-id": "0010"},
-		Payload: []byte(`{"user-id":"0010","name":"Lee, Ann"}`),
+		Record: runner.Record{
+			Key: ledger.Key{TaskName: "grant", BizID: "u 1", ExecuteDate: "2026-11-29"},
+			ID:  "run7-3-5", RunID: "run7", Number: 2, Fence: 5, Generation: 1, IdempotencyKey: "r1-abc",
+			Fields:  map[string]string{"name": "Lee, Ann", "user-id": "0010"},
+			Payload: []byte(`{"user-id":"0010","name":"Lee, Ann"}`),
+		},
 		Started: func(int) {}, Kill: make(chan struct{}),
 	}
 }

@@ -12,12 +12,11 @@ import (
 	"runner/tasks/internal/output"
 )
 
-// doubts is what a task says of records in doubt. A check and a compensation
-// are commands, whatever kind of action the task has.
+// doubts is what a task says of records in doubt.
 type doubts struct {
-	check      *commandSpec // nil: none
-	compensate *commandSpec // nil: none
-	checkAfter bool         // it says from when on absent is believed
+	check      *probe // nil: none
+	compensate *probe // nil: none
+	checkAfter bool   // it says from when on absent is believed
 }
 
 // doubts takes what the task says of records in doubt, its action being known.
@@ -55,16 +54,6 @@ func (c *checker) doubts(f *taskFile, p *plan) {
 }
 
 var needsHints = map[string]string{"compensate": "only a check can tell that half an effect is there, and that none is left of it"}
-
-// probe takes a check or a compensation, which has folder, stdin and kept
-// output of the action, and no exit codes to choose.
-func (c *checker) probe(key string, f *taskFile, argv *[]string) *commandSpec {
-	s := c.command(f)
-	s.Argv, s.Beside = *argv, true
-	s.Noop, s.Permanent, s.Later = nil, nil, nil
-	c.argv(key, argv)
-	return s
-}
 
 // probeTimeout takes a timeout that is never "none": one that hangs would hold
 // its record for ever, and nobody else could ask.
@@ -112,13 +101,11 @@ func (d doubts) actions(t *runner.Task, sur surroundings) {
 	if d.check == nil {
 		return
 	}
-	check := d.check.inPhase(ledger.Check, sur)
-	t.Check = check
-	all := companions{Action: t.Action, others: []*commandAction{check}}
+	t.Check = d.check.spec.inPhase(ledger.Check, sur)
+	all := companions{Action: t.Action, check: t.Check}
 	if d.compensate != nil {
-		compensate := d.compensate.inPhase(ledger.Compensate, sur)
-		t.Compensate = compensate
-		all.others = append(all.others, compensate)
+		t.Compensate = d.compensate.spec.inPhase(ledger.Compensate, sur)
+		all.compensate = t.Compensate
 	}
 	t.Action = all
 }
@@ -127,30 +114,32 @@ func (d doubts) actions(t *runner.Task, sur surroundings) {
 // unless all can be started.
 type companions struct {
 	runner.Action
-	others []*commandAction
+	check, compensate runner.Action // nil: none
 }
 
 func (c companions) Prepare() error {
-	err := c.Action.Prepare()
-	for _, o := range c.others {
-		if err != nil {
-			break
-		}
-		if err = o.Prepare(); err != nil {
-			err = fmt.Errorf("%s: %w", o.phase, err)
-		}
+	if err := c.Action.Prepare(); err != nil {
+		return err
 	}
-	return err
+	if err := c.check.Prepare(); err != nil {
+		return fmt.Errorf("%s: %w", ledger.Check, err)
+	}
+	if c.compensate == nil {
+		return nil
+	}
+	if err := c.compensate.Prepare(); err != nil {
+		return fmt.Errorf("%s: %w", ledger.Compensate, err)
+	}
+	return nil
 }
 
 // Close removes what all of them needed for their attempts.
 func (c companions) Close() error {
 	var errs []error
-	if own, ok := c.Action.(io.Closer); ok {
-		errs = append(errs, own.Close())
-	}
-	for _, o := range c.others {
-		errs = append(errs, o.Close())
+	for _, a := range []runner.Action{c.Action, c.check, c.compensate} {
+		if own, ok := a.(io.Closer); ok {
+			errs = append(errs, own.Close())
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -158,18 +147,19 @@ func (c companions) Close() error {
 // store puts the check and the compensation into a definition, masked.
 func (d doubts) store(def *runner.Definition, mask *output.Masker) error {
 	for _, p := range []struct {
-		spec *commandSpec
-		into *json.RawMessage
-	}{{d.check, &def.Check}, {d.compensate, &def.Compensate}} {
-		if p.spec == nil {
+		probe *probe
+		kind  *string
+		into  *json.RawMessage
+	}{{d.check, &def.CheckKind, &def.Check}, {d.compensate, &def.CompensateKind, &def.Compensate}} {
+		if p.probe == nil {
 			continue
 		}
-		stored, incomplete := p.spec.masked(mask)
+		stored, incomplete := p.probe.spec.masked(mask)
 		text, err := json.Marshal(stored)
 		if err != nil {
 			return err
 		}
-		*p.into, def.Incomplete = text, def.Incomplete || incomplete
+		*p.kind, *p.into, def.Incomplete = p.probe.kind, text, def.Incomplete || incomplete
 	}
 	return nil
 }
@@ -179,16 +169,17 @@ func storedDoubts(def *runner.Definition) (d doubts, err error) {
 	for _, p := range []struct {
 		name string
 		has  bool
+		kind string
 		text json.RawMessage
-		into **commandSpec
+		into **probe
 	}{
-		{"check", def.Policy.Check, def.Check, &d.check},
-		{"compensate", def.Policy.Compensate, def.Compensate, &d.compensate},
+		{"check", def.Policy.Check, def.CheckKind, def.Check, &d.check},
+		{"compensate", def.Policy.Compensate, def.CompensateKind, def.Compensate, &d.compensate},
 	} {
 		if !p.has {
 			continue
 		}
-		if *p.into, err = storedCommandSpec(p.text); err != nil {
+		if *p.into, err = storedProbe(p.kind, p.text); err != nil {
 			return d, fmt.Errorf("%s: %w", p.name, err)
 		}
 	}

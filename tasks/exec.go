@@ -153,7 +153,7 @@ func (e Exec) doubts(p *plan) (err error) {
 }
 
 // probe is a check or a compensation: a command in one text, or a script.
-func (e Exec) probe(text string) (*commandSpec, error) {
+func (e Exec) probe(text string) (*probe, error) {
 	list := []string{text}
 	if !e.Shell {
 		var err error
@@ -164,5 +164,9 @@ func (e Exec) probe(text string) (*commandSpec, error) {
 	if len(list) == 0 || strings.TrimSpace(list[0]) == "" {
 		return nil, fmt.Errorf("no command is given: %q", text)
 	}
-	return e.spec(list)
+	s, err := e.spec(list)
+	if err != nil {
+		return nil, err
+	}
+	return &probe{runKind.name, s}, nil
 }

@@ -30,7 +30,7 @@ func TestBracesAreTheBizIdWhereverTheyStand(t *testing.T) {
 		if err := a.Prepare(); err != nil {
 			t.Fatal(err)
 		}
-		at := runner.Attempt{Key: ledger.Key{BizID: "u 1"}}
+		at := runner.Attempt{Record: runner.Record{Key: ledger.Key{BizID: "u 1"}}}
 		w := &workspace{}
 		if err := a.fill(w, &at, ""); err != nil {
 			t.Fatal(err)
@@ -180,8 +180,8 @@ func TestDefinitionsOfNoUseAreRefused(t *testing.T) {
 func TestGoFunctions(t *testing.T) {
 	functions = append(functions, struct {
 		name string
-		call Function
-	}{"boom", func(context.Context, runner.Attempt) runner.Result { panic("at the disco") }})
+		call runner.Function
+	}{"boom", func(context.Context, runner.Record) (runner.Result, error) { panic("at the disco") }})
 	t.Cleanup(func() { functions = functions[:len(functions)-1] })
 	c := mustLoad(t, "tasks: {a: {go: noop}, b: {go: boom}}")
 	for i, want := range []runner.Result{

@@ -27,11 +27,11 @@ type taskFile struct {
 	Dir               string             `yaml:"dir" default:"that of the file" jsonschema_description:"The folder in which the command runs."`
 	Stdin             choice             `yaml:"stdin" default:"nothing" jsonschema:"enum=json" jsonschema_description:"What the command reads on stdin: the whole record as JSON."`
 	Idempotent        bool               `yaml:"idempotent" default:"false" jsonschema_description:"Repeating the action is harmless, so an attempt whose outcome is unknown is repeated."`
-	Check             []string           `yaml:"check" jsonschema:"minItems=1" jsonschema_description:"A program and its arguments, as for run, that tells whether the effect of a record is there: exit 0 it is, 1 it isn't, 2 half of it is, any other can't tell. It is asked when the outcome of an attempt is unknown, and changes nothing."`
+	Check             probeFile          `yaml:"check" jsonschema_description:"Tells whether the effect of a record is there. A program and its arguments, as for run (exit 0: it is there, 1: it isn't, 2: half of it is, any other can't tell), or a section, see check and compensate. It is asked when the outcome of an attempt is unknown, and changes nothing."`
 	CheckAfter        Duration           `yaml:"check_after" default:"0s; for go the timeout" jsonschema_description:"How long after an attempt its effect may still appear: so long a check isn't believed that it is absent. To be given with a timeout of 0."`
 	CheckFirst        bool               `yaml:"check_first" default:"false" jsonschema_description:"The check is asked before a first attempt too; what is there already is done."`
 	CheckTimeout      Duration           `yaml:"check_timeout" default:"1m" jsonschema_description:"How long the check may take; after that it can't tell."`
-	Compensate        []string           `yaml:"compensate" jsonschema:"minItems=1" jsonschema_description:"A program and its arguments, as for run, that undoes half an effect, once for each attempt. Then the check is asked again. Needs a check."`
+	Compensate        probeFile          `yaml:"compensate" jsonschema_description:"Undoes half an effect, once for each attempt: a program and its arguments, as for run, or a section, see check and compensate. Then the check is asked again. Needs a check."`
 	CompensateTimeout Duration           `yaml:"compensate_timeout" default:"1m" jsonschema_description:"How long the compensation may take; after that the record stays in doubt."`
 	Jobs              int                `yaml:"jobs" default:"the number of CPUs" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"How many records are worked on at once."`
 	Timeout           Duration           `yaml:"timeout" default:"1h" jsonschema_description:"How long one attempt may take; 0 is no limit."`
@@ -44,6 +44,11 @@ type taskFile struct {
 	KeepOutput        choice             `yaml:"keep_output" default:"failed" jsonschema:"enum=failed,enum=all,enum=none" jsonschema_description:"Of which attempts the output of the command is kept; failed is all that did not succeed."`
 	Secrets           []string           `yaml:"secrets" jsonschema_description:"Names of environment variables whose values are written as ***."`
 	AllowEmpty        bool               `yaml:"allow_empty" default:"false" jsonschema_description:"An input without records is right; else it is an error (exit 2)."`
+}
+
+// probeFile is a check or a compensation. A list stands for its run.
+type probeFile struct {
+	Run []string `yaml:"run" decode:"list" jsonschema:"minItems=1" jsonschema_description:"A program and its arguments, as for run of a task."`
 }
 
 // recordsFile says where records come from. The value of each kind of source

@@ -7,20 +7,16 @@ import (
 	"runner/runner"
 )
 
-// Function does in Go what a task does for one record. It heeds ctx: once that
-// has ended, what the function did is Unknown unless it says better.
-type Function func(ctx context.Context, a runner.Attempt) runner.Result
-
-// functions lists those that `go:` can name. To add one: a file with the
-// function, and a line here.
+// functions lists those that `go:` can name. To add one: a file with a
+// runner.Function, and a line here.
 var functions = []struct {
 	name string
-	call Function
+	call runner.Function
 }{
 	{"noop", noop},
 }
 
 // noop does nothing, with success: to try things out, and to measure.
-func noop(context.Context, runner.Attempt) runner.Result {
-	return runner.Result{Outcome: ledger.Succeeded, Detail: ledger.DetailNoop}
+func noop(context.Context, runner.Record) (runner.Result, error) {
+	return runner.Result{Detail: ledger.DetailNoop}, nil
 }

@@ -88,11 +88,11 @@ func (t *Task) Info() Info {
 	return i
 }
 
-func doubtInfo(s *commandSpec, timeout time.Duration, mask *output.Masker) DoubtInfo {
-	if s == nil {
+func doubtInfo(p *probe, timeout time.Duration, mask *output.Masker) DoubtInfo {
+	if p == nil {
 		return DoubtInfo{}
 	}
-	action, _ := s.words()
+	action, _ := p.spec.words()
 	return DoubtInfo{Action: mask.String(action), Timeout: durationText(timeout)}
 }
 

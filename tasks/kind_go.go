@@ -35,7 +35,7 @@ func checkGo(c *checker, f *taskFile) spec {
 	for key, ptr := range map[string]any{
 		"env": &f.Env, "dir": &f.Dir, "stdin": &f.Stdin, "exit_codes": &f.ExitCodes, "keep_output": &f.KeepOutput,
 	} {
-		forCheck := key != "exit_codes" && c.doc.Has(&f.Check) // which is a command
+		forCheck := key != "exit_codes" && (c.doc.Has(&f.Check.Run) || c.doc.Has(&f.Compensate.Run)) // they are commands
 		if c.doc.Has(ptr) && !forCheck {
 			c.doc.Report(fmt.Sprintf("%q is for commands, not for a Go function", key), "", ptr)
 		}
@@ -52,7 +52,7 @@ func storedGo(text json.RawMessage) (spec, error) {
 	return s, err
 }
 
-func functionOf(name string) (Function, error) {
+func functionOf(name string) (runner.Function, error) {
 	var names []string
 	for _, f := range functions {
 		if f.name == name {
@@ -77,7 +77,7 @@ func (s goSpec) action(sur surroundings) runner.Action {
 // command.
 type goAction struct {
 	name string
-	call Function
+	call runner.Function
 	mask *output.Masker
 }
 
@@ -100,7 +100,7 @@ func (a *goAction) Act(ctx context.Context, at runner.Attempt) (r runner.Result)
 			return runner.Result{Outcome: ledger.NotStarted, Error: err.Error(), Halt: true}
 		}
 	}
-	r = a.call(ctx, at)
+	r = a.call.Call(ctx, at.Record)
 	if r.Outcome == ledger.AskedLater {
 		r.RetryAfter = max(cmp.Or(r.RetryAfter, defaultLater), minLater)
 	}

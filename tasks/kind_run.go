@@ -13,6 +13,10 @@ var runKind = kind{
 	value:  func(f *taskFile) any { return &f.Run },
 	check:  checkRun,
 	stored: storedCommand,
+	probe: &probeKind{
+		value: func(f *probeFile) any { return &f.Run },
+		check: func(c *checker, t *taskFile, key string, f *probeFile) prober { return c.probeCommand(t, key, &f.Run) },
+	},
 }
 
 func checkRun(c *checker, f *taskFile) spec {

@@ -20,6 +20,9 @@ type kind struct {
 	check func(c *checker, f *taskFile) spec
 	// stored is the inverse of spec.masked, as JSON.
 	stored func(text json.RawMessage) (spec, error)
+	// probe makes a check or a compensation of it, with what the key holds;
+	// nil: it can't be one.
+	probe *probeKind
 	// lingers tells that an effect may still appear when an attempt has ended
 	// without one: check_after is then the timeout, unless the task says it.
 	lingers bool

@@ -38,6 +38,18 @@ func reflector() *jsonschema.Reflector {
 	}
 }
 
+// sectionReflector is for a section whose own type has a schema by schemaOf.
+func sectionReflector() *jsonschema.Reflector {
+	r := reflector()
+	r.Mapper = func(t reflect.Type) *jsonschema.Schema {
+		if t == reflect.TypeFor[probeFile]() {
+			return nil
+		}
+		return schemaOf(t)
+	}
+	return r
+}
+
 // schemaOf gives the schemas of types that package jsonschema can't know. Text
 // may be written as anything that isn't a list: 012 and yes are texts as well.
 func schemaOf(t reflect.Type) *jsonschema.Schema {
@@ -55,6 +67,11 @@ func schemaOf(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{AnyOf: append(textSchema().AnyOf, &jsonschema.Schema{Type: "array", Items: textSchema(), MinItems: &one})}
 	case reflect.TypeFor[decode.Map[string]]():
 		return &jsonschema.Schema{Type: "object", AdditionalProperties: textSchema()}
+	case reflect.TypeFor[probeFile]():
+		one := uint64(1)
+		section := sectionReflector().ReflectFromType(t)
+		section.Version = ""
+		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "array", Items: textSchema(), MinItems: &one}, section}}
 	case reflect.TypeFor[decode.Map[taskFile]]():
 		one := uint64(1)
 		task := reflector().ReflectFromType(reflect.TypeFor[taskFile]())
@@ -90,6 +107,12 @@ func (taskFile) JSONSchemaExtend(s *jsonschema.Schema) {
 		"check_after": {"check"}, "check_first": {"check"}, "check_timeout": {"check"},
 		"compensate": {"check"}, "compensate_timeout": {"compensate"},
 	}
+}
+
+// JSONSchemaExtend adds that a check is of one kind.
+func (probeFile) JSONSchemaExtend(s *jsonschema.Schema) {
+	addDefaults(s, reflect.TypeFor[probeFile]())
+	s.OneOf = oneOf(probeNames())
 }
 
 // JSONSchemaExtend adds that records have one source.

@@ -95,6 +95,10 @@ func (d *Document) ordered(n *yaml.Node, v reflect.Value, key string) {
 }
 
 func (d *Document) structure(n *yaml.Node, v reflect.Value, key string) {
+	if i := listField(v.Type()); i >= 0 && n.Kind != yaml.MappingNode {
+		d.value(n, v.Field(i), key)
+		return
+	}
 	names := keysOf(v.Type())
 	for _, p := range d.pairs(n, key) {
 		i := slices.Index(names, p.key.Value)
@@ -104,6 +108,16 @@ func (d *Document) structure(n *yaml.Node, v reflect.Value, key string) {
 		}
 		d.value(p.value, v.Field(i), p.key.Value)
 	}
+}
+
+// listField gives the field that a list stands for in place of the struct.
+func listField(t reflect.Type) int {
+	for i := range t.NumField() {
+		if t.Field(i).Tag.Get("decode") == "list" {
+			return i
+		}
+	}
+	return -1
 }
 
 // keysOf gives the keys of a struct, by field.
