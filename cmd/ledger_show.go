@@ -114,7 +114,7 @@ func holderOf(ctx context.Context, led *ledger.Ledger, id string) (h *holderJSON
 		runs, err := r.Runs(ledger.RunQuery{ID: id})
 		if err == nil && len(runs) > 0 {
 			run := runs[0]
-			h = &holderJSON{run.ID, run.Host, run.PID, stamp{run.StartedAt}, runner.Live(run, runsDirOf(led))}
+			h = &holderJSON{run.ID, run.Host, run.PID, stamp{run.StartedAt}, runner.Live(run, runsDirOf(led), led.Now())}
 		}
 		return err
 	})

@@ -157,7 +157,7 @@ func runState(ctx context.Context, led *ledger.Ledger, r *ledger.Run, runsDir st
 	switch {
 	case !r.EndedAt.IsZero():
 		return runEnded, nil
-	case runner.Live(*r, runsDir):
+	case runner.Live(*r, runsDir, led.Now()):
 		return runLive, nil
 	}
 	err := led.Store().View(ctx, func(rd ledger.Reader) error {

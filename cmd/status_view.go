@@ -79,7 +79,7 @@ func (v *statusView) watch(ctx context.Context) error {
 	}
 	live := map[string]bool{}
 	for _, r := range runs {
-		live[r.ID] = runner.Live(r, v.runsDir)
+		live[r.ID] = runner.Live(r, v.runsDir, v.led.Now())
 	}
 	if runs, err = v.led.OpenRuns(ctx); err != nil {
 		return err

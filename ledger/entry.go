@@ -89,17 +89,21 @@ type Run struct {
 	PID              int
 	ProcessStartedAt time.Time
 	File             string // absolute path of the run file
-	Definition       []byte // JSON; see Definition in package runner
-	Digest           string // of Definition
-	Version          string // of the program
-	StartedAt        time.Time
-	EndedAt          time.Time // zero while it may be alive
-	Result           string
-	ExitCode         int
-	Planned          int64
-	New              int64
-	Executed         int64
-	Counts           Counts // of its scope, at its end
+	// A Leaser's run begins with a lease of this length, and LeaseUntil is
+	// when it runs out. Both are zero in other stores.
+	Lease      time.Duration
+	LeaseUntil time.Time
+	Definition []byte // JSON; see Definition in package runner
+	Digest     string // of Definition
+	Version    string // of the program
+	StartedAt  time.Time
+	EndedAt    time.Time // zero while it may be alive
+	Result     string
+	ExitCode   int
+	Planned    int64
+	New        int64
+	Executed   int64
+	Counts     Counts // of its scope, at its end
 }
 
 // Input is a record as it comes from a source.

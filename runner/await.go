@@ -74,13 +74,17 @@ func (e *engine) patience() time.Duration {
 // longest is how long one claim of another run can take.
 func (e *engine) longest() time.Duration {
 	p := e.Task.Policy
+	more := KillAfter
+	if e.lease != nil { // and if that run dies, only the end of its lease tells
+		more += e.lease.length
+	}
 	switch {
 	case p.Timeout == 0:
-		return max(time.Hour, p.CheckTimeout, p.CompensateTimeout)
+		return max(time.Hour, p.CheckTimeout, p.CompensateTimeout) + more
 	case p.Check:
-		return max(p.Timeout, p.CheckTimeout, p.CompensateTimeout) + KillAfter
+		return max(p.Timeout, p.CheckTimeout, p.CompensateTimeout) + more
 	}
-	return p.Timeout + KillAfter
+	return p.Timeout + more
 }
 
 // await sleeps until something has ended, something is due, it is time to
@@ -89,6 +93,10 @@ func (e *engine) await(ctx context.Context) error {
 	var drain <-chan struct{}
 	if !e.drained {
 		drain = e.Stop.drain
+	}
+	var lost <-chan struct{}
+	if e.failure == nil {
+		lost = e.lease.lostC()
 	}
 	var alarm <-chan time.Time
 	if at := e.nextLook(); !at.IsZero() && e.room() > 0 { // else an end comes first
@@ -101,6 +109,8 @@ func (e *engine) await(ctx context.Context) error {
 		e.receive(x)
 	case <-drain:
 		e.drained = true
+	case <-lost:
+		e.fail(e.lease.failure())
 	case <-alarm:
 		return e.lookAtOthers(ctx)
 	}

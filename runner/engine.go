@@ -30,6 +30,7 @@ type engine struct {
 	asked        *roaring64.Bitmap // records whose check this run has asked
 	begun        *roaring64.Bitmap // with a limit: records that this run has claimed
 	recoverer    recoverer
+	lease        *lease        // nil: it lives by its run file
 	toldClosed   bool          // that was observed
 	closed       *ClosedRun    // a run of the batch whose file may not be opened
 	others       []ledger.Run  // that were alive at the last recovery

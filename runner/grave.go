@@ -11,6 +11,7 @@ import (
 type grave struct {
 	run     ledger.Run
 	live    liveness
+	watched bool // a watchdog ends what acts for it when its lease ends
 	def     Definition
 	claims  map[int64]claimed // by record
 	head    head
@@ -42,6 +43,10 @@ func (g *grave) left(here host, believed, rebooted bool) (found processes) {
 		return found
 	}
 	found = findProcesses(maybe)
+	if g.watched { // what can't be seen from here has been ended there
+		found.blind = false
+		return found
+	}
 	if g.hasHead {
 		found.blind = found.blind || g.head.PIDNS != here.PIDNS
 	} else {

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/shirou/gopsutil/v4/process"
+
+	"runner/ledger"
 )
 
 // host is what a run says of where it runs. Only boot and pidNS decide
@@ -27,6 +29,12 @@ func thisHost() host {
 		}
 	}
 	return h
+}
+
+// is tells whether a run was started here since the last boot, so that its
+// file and its processes can be seen.
+func (h host) is(run ledger.Run) bool {
+	return h.Boot != "" && h.Boot == run.BootID && h.Name == run.Host
 }
 
 // sameBoot tells whether o is of the same boot of the same system, so that

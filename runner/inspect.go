@@ -62,8 +62,7 @@ func Inspect(ctx context.Context, led *ledger.Ledger, runsDir string) (in Inspec
 }
 
 func (r *recoverer) inspect(ctx context.Context, run ledger.Run, in *Inspection) error {
-	run.File = runPath(run, r.dir)
-	live, err := peek(run.File)
+	live, err := r.look(&run)
 	switch live {
 	case alive:
 		in.Alive = append(in.Alive, run)
@@ -72,11 +71,10 @@ func (r *recoverer) inspect(ctx context.Context, run ledger.Run, in *Inspection)
 		in.Closed = append(in.Closed, ClosedRun{run, err, ownerOf(run.File)})
 		return nil
 	}
-	h, ok, err := readHead(run.File)
-	if err == nil && ok && h.Ledger != r.ledgerID {
+	if h, ok, err := readHead(run.File); live == dead && err == nil && ok && h.Ledger != r.ledgerID {
 		return nil // told as a stranger's
 	}
-	g := &grave{run: run, live: live}
+	g := &grave{run: run, live: live, watched: r.leases != nil}
 	if err := json.Unmarshal(run.Definition, &g.def); err != nil {
 		return err
 	}
@@ -89,6 +87,25 @@ func (r *recoverer) inspect(ctx context.Context, run ledger.Run, in *Inspection)
 	in.Leftovers = append(in.Leftovers, leftovers...)
 	in.Dead = append(in.Dead, DeadRun{run, int64(len(g.claims))})
 	return nil
+}
+
+// look tells whether a run seems alive, and where its file lies.
+func (r *recoverer) look(run *ledger.Run) (liveness, error) {
+	if r.leases == nil {
+		run.File = runPath(*run, r.dir)
+		return peek(run.File)
+	}
+	live := gone
+	if r.host.is(*run) {
+		live, _ = peek(run.File)
+	}
+	switch {
+	case live != dead && r.led.Now().Before(run.LeaseUntil):
+		return alive, nil
+	case live != dead:
+		return gone, nil
+	}
+	return dead, nil
 }
 
 // exhume reads what a dead run holds and what its journal says of that. over

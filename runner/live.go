@@ -17,8 +17,12 @@ import (
 // Live tells whether a run is alive: whether somebody holds the lock of its
 // run file. It makes and changes nothing, and needs no right to write. A file
 // that may not be opened counts as held. A run that has just ended looks dead
-// too: who is told so reads its row again.
-func Live(run ledger.Run, runsDir string) bool {
+// too: who is told so reads its row again. A run on a shared ledger is alive
+// until its lease runs out.
+func Live(run ledger.Run, runsDir string, now time.Time) bool {
+	if !run.LeaseUntil.IsZero() {
+		return now.Before(run.LeaseUntil)
+	}
 	l := flock.New(runPath(run, runsDir), flock.SetFlag(os.O_RDONLY))
 	free, err := l.TryRLock()
 	if err == nil && free {

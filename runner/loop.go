@@ -12,6 +12,10 @@ import (
 func (e *engine) loop(ctx context.Context) error {
 	for {
 		e.gather()
+		if !e.lease.held() && e.failure == nil {
+			<-e.lease.lostC() // watching says so at once
+			e.fail(e.lease.failure())
+		}
 		if e.stopping() {
 			e.takeBack()
 		}

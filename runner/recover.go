@@ -35,6 +35,7 @@ type ClosedRun struct {
 // it starts nothing.
 type recoverer struct {
 	led      *ledger.Ledger
+	leases   ledger.Leaser // nil: runs live by their files
 	ledgerID string
 	dir      string // of run files
 	host     host
@@ -43,7 +44,8 @@ type recoverer struct {
 }
 
 func newRecoverer(led *ledger.Ledger, dir string, h host, self string) recoverer {
-	return recoverer{led: led, ledgerID: led.Store().ID(), dir: dir, host: h, self: self, replayed: map[string]bool{}}
+	leases, _ := led.Store().(ledger.Leaser)
+	return recoverer{led: led, leases: leases, ledgerID: led.Store().ID(), dir: dir, host: h, self: self, replayed: map[string]bool{}}
 }
 
 // all recovers from every dead run.
@@ -63,10 +65,13 @@ func (r *recoverer) all(ctx context.Context) (Recovery, error) {
 			return rec, err
 		}
 	}
-	return rec, r.sweep(open)
+	return rec, r.sweep(ctx, open, &rec)
 }
 
 func (r *recoverer) one(ctx context.Context, run ledger.Run, rec *Recovery) error {
+	if r.leases != nil {
+		return r.leased(ctx, run, rec)
+	}
 	run.File = runPath(run, r.dir)
 	live, lock, err := probe(run.File)
 	switch live {
@@ -91,12 +96,17 @@ func (r *recoverer) one(ctx context.Context, run ledger.Run, rec *Recovery) erro
 	if err != nil || left > 0 {
 		return err
 	}
-	if err := r.led.Bury(ctx, run); err != nil {
+	return r.bury(ctx, g, rec)
+}
+
+// bury ends a dead run of which nothing is left, and removes its file.
+func (r *recoverer) bury(ctx context.Context, g *grave, rec *Recovery) error {
+	if err := r.led.Bury(ctx, g.run); err != nil {
 		return err
 	}
-	rec.Runs = append(rec.Runs, run.ID)
-	if live == dead {
-		if err := os.Remove(run.File); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	rec.Runs = append(rec.Runs, g.run.ID)
+	if g.live == dead {
+		if err := os.Remove(g.run.File); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -117,14 +127,21 @@ func (r *recoverer) claimsOf(ctx context.Context, g *grave) error {
 // dig settles the claims of a dead run, and says how many are left to
 // survivors.
 func (r *recoverer) dig(ctx context.Context, g *grave, rec *Recovery) (left int, err error) {
-	if err := r.claimsOf(ctx, g); err != nil {
+	if err := r.read(ctx, g, rec); err != nil {
 		return 0, err
 	}
-	if g.live == dead {
-		if err := r.readJournal(ctx, g, rec); err != nil {
-			return 0, err
-		}
+	return r.settle(ctx, g, rec)
+}
+
+// read takes what a dead run holds and what its journal says.
+func (r *recoverer) read(ctx context.Context, g *grave, rec *Recovery) error {
+	if err := r.claimsOf(ctx, g); err != nil || g.live == gone {
+		return err
 	}
+	return r.readJournal(ctx, g, rec)
+}
+
+func (r *recoverer) settle(ctx context.Context, g *grave, rec *Recovery) (left int, err error) {
 	reports, survivors, leftovers := r.judge(g)
 	settled, err := r.led.Replay(ctx, reports, g.def.Policy)
 	rec.Settled = append(rec.Settled, settled...)
@@ -183,7 +200,7 @@ func (r *recoverer) readJournal(ctx context.Context, g *grave, rec *Recovery) er
 // judge says what became of each claim, and which are left to survivors.
 func (r *recoverer) judge(g *grave) (reports []ledger.Report, survivors []Survivor, leftovers []Leftover) {
 	// Unsynced writes are all there as long as the machine hasn't gone down.
-	believed := g.live == dead && g.hasHead && r.host.sameBoot(g.head.host)
+	believed := g.live != gone && g.hasHead && r.host.sameBoot(g.head.host)
 	rebooted := r.host.Boot != "" && g.run.BootID != "" && g.run.BootID != r.host.Boot
 	found := g.left(r.host, believed, rebooted)
 	now := r.led.Now()

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -31,6 +32,8 @@ type Options struct {
 	FreshInput       bool           // take changed fields also of records that have been started
 	AskOnly          bool           // ask the checks of what is in doubt, and start nothing else
 	AcceptDefinition bool           // although a live run works by another one
+	Lease            time.Duration  // of a run on a shared ledger; 0: DefaultLease
+	Watchdog         []string       // command line by which this program is the watchdog of a run
 	Stop             *Stop
 	Observe          func(Event)
 	// ExitCode is what a run that ends like this exits with; kept with the run.
@@ -58,6 +61,7 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 	}
 	e.sum.EndedAt = e.led.Now()
 	err = e.finish(ctx, err) // before the summary is copied
+	e.lease.close()
 	return e.sum, err
 }
 
@@ -131,12 +135,31 @@ func (e *engine) begin(ctx context.Context) error {
 		Host: e.host.Name, BootID: e.host.Boot, PID: e.host.PID, ProcessStartedAt: e.host.StartedAt,
 		File: file.path, Definition: text, Digest: digest, Version: e.Version, StartedAt: e.sum.StartedAt,
 	}
-	if err := e.led.Begin(ctx, &e.row, e.Source != nil); err != nil {
+	err = e.takeLease()
+	if err == nil {
+		err = e.led.Begin(ctx, &e.row, e.Source != nil)
+	}
+	if err != nil {
 		_ = file.remove()
 		e.file = nil
 		return err
 	}
+	e.lease.keep()
 	return nil
+}
+
+// takeLease makes the run live by a lease, if the ledger is shared.
+func (e *engine) takeLease() (err error) {
+	shared, ok := e.led.Store().(ledger.Leaser)
+	if !ok {
+		return nil
+	}
+	e.row.Lease = cmp.Or(e.Options.Lease, DefaultLease)
+	if err := CheckLease(e.row.Lease); err != nil {
+		return err
+	}
+	e.lease, err = newLease(shared, e.sum.RunID, e.row.Lease, e.Stop, e.Watchdog)
+	return err
 }
 
 func (e *engine) recover(ctx context.Context) error {

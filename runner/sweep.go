@@ -16,7 +16,10 @@ import (
 // its file and noting its run, or between noting its end and removing it. A
 // locked file of another ledger means that this ledger took the place of one
 // that is in use.
-func (r *recoverer) sweep(open map[string]bool) error {
+//
+// On a shared ledger others may have taken over from a run of this host. What
+// its file says ended is believed still.
+func (r *recoverer) sweep(ctx context.Context, open map[string]bool, rec *Recovery) error {
 	files, err := os.ReadDir(r.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -39,6 +42,10 @@ func (r *recoverer) sweep(open map[string]bool) error {
 				Hint: "put the ledger back that was here, or wait until that run has ended",
 			}
 		case live == dead && !foreign && r.unknown(h, ok):
+			if err := r.believe(ctx, path, h, rec); err != nil {
+				closeLock(lock)
+				return err
+			}
 			_ = os.Remove(path)
 		}
 		closeLock(lock)

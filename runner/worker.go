@@ -40,16 +40,24 @@ func (e *engine) attempt(en ledger.Entry) ended {
 	if e.Stop.Asked() {
 		return ended{Report: notStarted(en)}
 	}
+	id := attemptID(e.sum.RunID, en)
+	if !e.lease.begin(id) {
+		return ended{Report: notStarted(en)}
+	}
+	defer e.lease.ended(id)
 	rep := notStarted(en)
 	rep.StartedAt = e.led.Now()
 	if err := e.file.started(en, rep.StartedAt); err != nil {
 		return ended{Report: notStarted(en), failure: err}
 	}
-	res := e.act(en)
+	res := Result{Outcome: ledger.NotStarted}
+	if e.lease.held() {
+		res = e.act(en, id)
+	}
 	rep.EndedAt = e.led.Now()
 	rep.Outcome, rep.Detail, rep.Result, rep.ExitCode = res.Outcome, res.Detail, res.Result, res.ExitCode
 	rep.Error, rep.Output, rep.RetryAfter = res.Error, res.Output, res.RetryAfter
-	if rep.Outcome == ledger.NotStarted && !res.Halt {
+	if rep.Outcome == ledger.NotStarted && !res.Halt && e.lease.held() {
 		rep.RetryAfter = max(rep.RetryAfter, time.Second)
 	}
 	out := ended{Report: rep, halt: res.Halt}
@@ -60,8 +68,8 @@ func (e *engine) attempt(en ledger.Entry) ended {
 }
 
 // act runs the action under its timeout.
-func (e *engine) act(en ledger.Entry) (res Result) {
-	ctx, cancel := e.Stop.ctx, context.CancelFunc(func() {})
+func (e *engine) act(en ledger.Entry, id string) (res Result) {
+	ctx, cancel := e.acting(), context.CancelFunc(func() {})
 	timeout := e.Task.Policy.TimeoutOf(en.Phase)
 	if timeout > 0 {
 		ctx, cancel = context.WithTimeoutCause(ctx, timeout, ErrTimeout)
@@ -78,13 +86,24 @@ func (e *engine) act(en ledger.Entry) (res Result) {
 	}
 	return e.actionOf(en.Phase).Act(ctx, Attempt{
 		Record: Record{
-			Key: en.Key, ID: attemptID(e.sum.RunID, en), RunID: e.sum.RunID, Number: number(en), Fence: en.Fence,
+			Key: en.Key, ID: id, RunID: e.sum.RunID, Number: number(en), Fence: en.Fence,
 			Generation: en.Generation, IdempotencyKey: ledger.IdempotencyKey(e.Task.Namespace, en.Key, en.Generation),
 			Fields: fields, Payload: en.Payload,
 		},
 		Timeout: timeout, Kill: e.Stop.kill,
-		Started: func(pid int) { _ = e.file.pid(en, pid) }, // a failed write shows at the end line
+		Started: func(pid int) {
+			e.lease.group(id, pid)
+			_ = e.file.pid(en, pid) // a failed write shows at the end line
+		},
 	})
+}
+
+// acting is the context of all attempts.
+func (e *engine) acting() context.Context {
+	if e.lease != nil {
+		return e.lease.ctx
+	}
+	return e.Stop.ctx
 }
 
 func (e *engine) actionOf(p ledger.Phase) Action {
