@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,11 +25,13 @@ const (
 	nothing = "read only"
 )
 
-// aim is a target: that the median is at least, or at most, a value.
+// aim is a target: that the median is at least, or at most, a value; or with
+// always that each round is.
 type aim struct {
-	value float64
-	most  bool
-	unit  string
+	value  float64
+	most   bool
+	always bool
+	unit   string
 }
 
 func atLeast(v float64, unit string) aim { return aim{value: v, unit: unit} }
@@ -43,15 +46,23 @@ func (a aim) String() string {
 	if strings.Contains(digits, ".") {
 		digits = strings.TrimRight(strings.TrimRight(digits, "0"), ".")
 	}
+	if a.always {
+		return sign + " " + digits + a.unit + " each time"
+	}
 	return sign + " " + digits + a.unit
 }
 
 func (a aim) met(s series) string {
-	m := s.median()
-	if (a.most && m <= a.value) || (!a.most && m >= a.value) {
-		return "yes"
+	judged := series{s.median()}
+	if a.always {
+		judged = s
 	}
-	return "**no**"
+	for _, v := range judged {
+		if math.IsNaN(v) || (a.most && v > a.value) || (!a.most && v < a.value) {
+			return "**no**"
+		}
+	}
+	return "yes"
 }
 
 // measured adds a row. In a short run the sizes are too small to judge.

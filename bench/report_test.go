@@ -47,6 +47,17 @@ func TestTheTableReplacesThatInTheReadme(t *testing.T) {
 	}
 }
 
+func TestOneBadRoundMissesWhatMustHoldEachTime(t *testing.T) {
+	a, s := atMost(20, " %"), series{1, 100, 2}
+	if a.met(s) != "yes" {
+		t.Error("the median counts")
+	}
+	a.always = true
+	if a.met(s) == "yes" || a.met(series{1, 2}) != "yes" {
+		t.Error("each round counts")
+	}
+}
+
 func read(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)

@@ -18,7 +18,7 @@ const (
 // not settled, each with the time to look at it again.
 type backlog struct {
 	left  *roaring64.Bitmap // all of them
-	fresh roaring64.IntPeekable64
+	fresh *supply           // not looked at yet
 	again []int64           // looked for and not looked at
 	due   dueHeap           // wait for their next attempt
 	alone []int64           // to be started while nothing else runs
@@ -30,7 +30,7 @@ type backlog struct {
 }
 
 func newBacklog(todo *roaring64.Bitmap) *backlog {
-	return &backlog{left: todo, fresh: todo.Clone().Iterator(), busy: roaring64.New(), poll: pollMin}
+	return &backlog{left: todo, fresh: newSupply(todo.Clone()), busy: roaring64.New(), poll: pollMin}
 }
 
 // take gives at most n records to look at now.
@@ -42,9 +42,7 @@ func (b *backlog) take(n int, now time.Time) []int64 {
 	k := min(n-len(ids), len(b.again))
 	ids = append(ids, b.again[:k]...)
 	b.again = b.again[k:]
-	for len(ids) < n && b.fresh.HasNext() {
-		ids = append(ids, int64(b.fresh.Next()))
-	}
+	ids = append(ids, b.fresh.take(n-len(ids))...)
 	if len(ids) == 0 && !b.busy.IsEmpty() && !now.Before(b.pollAt) {
 		return b.look(now)
 	}
@@ -72,7 +70,7 @@ func (b *backlog) moved(now time.Time) { b.poll, b.pollAt = pollMin, now }
 
 // untouched tells whether there is a record that only waits for a worker.
 func (b *backlog) untouched(now time.Time) bool {
-	return len(b.again) > 0 || b.fresh.HasNext() || len(b.due) > 0 && !b.due[0].at.After(now)
+	return len(b.again) > 0 || b.fresh.more() || len(b.due) > 0 && !b.due[0].at.After(now)
 }
 
 func (b *backlog) wait(id int64, until time.Time) {
@@ -90,7 +88,7 @@ func (b *backlog) held(id int64, now time.Time) {
 
 // keepOnly forgets, for this run, all records but some.
 func (b *backlog) keepOnly(some *roaring64.Bitmap) {
-	b.fresh = roaring64.New().Iterator()
+	b.fresh = newSupply(roaring64.New())
 	b.again, b.alone = nil, nil
 	b.busy.Clear()
 	b.due = slices.DeleteFunc(b.due, func(d dueRecord) bool { return !some.Contains(uint64(d.id)) })

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"io"
 	"os"
@@ -75,17 +74,6 @@ func (l line) report(runID string) ledger.Report {
 func micro(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// appendLine appends v as a journal line to b.
-func appendLine(b []byte, v any) ([]byte, error) {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return b, err
-	}
-	b = fmt.Appendf(b, "%08x ", crc32.Checksum(text, castagnoli))
-	b = append(b, text...)
-	return append(b, '\n'), nil
-}
 
 // decodeLine is the inverse of appendLine.
 func decodeLine(b []byte, v any) error {

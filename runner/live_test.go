@@ -18,18 +18,18 @@ func TestARunIsLiveWhileItsFileIsLocked(t *testing.T) {
 	run := ledger.Run{ID: "r1", File: f.path}
 	moved := ledger.Run{ID: "r1", File: "/elsewhere/r1"} // as another container sees it
 	for range 3 {
-		if !Live(run, dir) || !Live(moved, dir) {
+		if !Live(run, dir, time.Time{}) || !Live(moved, dir, time.Time{}) {
 			t.Fatal("it is alive")
 		}
 	}
 	if err := os.Chmod(f.path, 0o400); err != nil {
 		t.Fatal(err)
 	}
-	if !Live(run, dir) {
+	if !Live(run, dir, time.Time{}) {
 		t.Error("it is alive, and looking at it needs no right to write")
 	}
 	f.keep()
-	if Live(run, dir) || Live(moved, dir) {
+	if Live(run, dir, time.Time{}) || Live(moved, dir, time.Time{}) {
 		t.Error("it is dead, its file is left")
 	}
 	if live, lock, err := probe(f.path); live != dead || err != nil {
@@ -40,7 +40,7 @@ func TestARunIsLiveWhileItsFileIsLocked(t *testing.T) {
 	if err := os.Remove(f.path); err != nil {
 		t.Fatal(err)
 	}
-	if Live(run, dir) || exists(f.path) || exists(filepath.Join(dir, "r1")) {
+	if Live(run, dir, time.Time{}) || exists(f.path) || exists(filepath.Join(dir, "r1")) {
 		t.Error("there is no file, and none is made")
 	}
 }

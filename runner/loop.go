@@ -30,6 +30,10 @@ func (e *engine) loop(ctx context.Context) error {
 			}
 			continue
 		}
+		if err := e.passBy(ctx); err != nil {
+			e.fail(err)
+			continue
+		}
 		w := e.wanted()
 		if len(e.reports) == 0 && len(w.Candidates) == 0 && w.Halt == "" {
 			if e.over() {
@@ -216,6 +220,9 @@ func (e *engine) apply(out ledger.Worked) {
 		if j.Do == ledger.Busy {
 			busy++
 		}
+		if j.Do == ledger.Busy || j.Entry.Status == ledger.Done {
+			e.backlog.fresh.shared = true
+		}
 	}
 	e.widen(busy, len(out.Left), now)
 	e.backlog.again = append(e.backlog.again, out.Rest...)
@@ -231,10 +238,11 @@ func (e *engine) apply(out ledger.Worked) {
 
 func (e *engine) hasAsked(id int64) bool { return e.asked.Contains(uint64(id)) }
 
-// widen looks at more records at once as long as others hold what it finds.
+// widen looks at more records at once as long as others have, or have done,
+// what it finds: a run that is behind the others catches up.
 func (e *engine) widen(busy, left int, now time.Time) {
-	e.window = min(2*max(e.window, busy), aheadMax)
-	if busy == 0 {
+	e.window = min(2*max(e.window, left), aheadMax)
+	if left == 0 {
 		e.window = 0
 	}
 	if left > busy {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"runner/ledger"
 )
@@ -55,6 +56,11 @@ func (e *engine) yields() (yields bool, err error) {
 	e.busyLeft = yields
 	e.sum.Yielded = yields && e.Task.Overlap == Skip
 	return yields, nil
+}
+
+// joins tells whether live runs work on the same batch.
+func (e *engine) joins() bool {
+	return slices.ContainsFunc(e.others, func(r ledger.Run) bool { return r.TaskName == e.Task.Name && r.ExecuteDate == e.Date })
 }
 
 // tooMany tells whether more attempts of this run ended badly than its task

@@ -112,6 +112,9 @@ func (e *engine) run(ctx context.Context) error {
 		return err
 	}
 	e.backlog = newBacklog(todo)
+	if e.joins() {
+		e.backlog.fresh.share(e.sum.RunID)
+	}
 	e.Observe(Event{Planned: &e.sum})
 	if todo.IsEmpty() {
 		return nil

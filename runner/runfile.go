@@ -27,7 +27,6 @@ type runFile struct {
 
 	mu  sync.Mutex
 	f   *os.File
-	buf []byte
 	err error // of the first write that failed
 }
 
@@ -45,7 +44,7 @@ func createRunFile(dir string, h head) (*runFile, error) {
 	for range 10 {
 		err := r.create(tmp)
 		if err == nil {
-			err = r.append(h)
+			err = r.begin(h)
 		}
 		if err == nil {
 			return r, nil
@@ -86,6 +85,14 @@ func (r *runFile) create(tmp string) error {
 	return nil
 }
 
+func (r *runFile) begin(h head) error {
+	b, err := h.appendLine(nil)
+	if err != nil {
+		return err
+	}
+	return r.write(b)
+}
+
 func (r *runFile) abandon(tmp string) {
 	if r.lock != nil {
 		_ = r.lock.Close()
@@ -103,34 +110,60 @@ func sameFile(l *flock.Flock, path string) bool {
 	return err1 == nil && err2 == nil && os.SameFile(held, there)
 }
 
-// append writes one journal line with one system call.
-func (r *runFile) append(v any) error {
+// write writes journal lines with one system call.
+func (r *runFile) write(lines []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.err != nil {
 		return r.err
 	}
-	b, err := appendLine(r.buf[:0], v)
-	if err == nil {
-		r.buf = b
-		_, err = r.f.Write(b)
-	}
-	if err != nil {
+	if _, err := r.f.Write(lines); err != nil {
 		r.err = fmt.Errorf("run file %s: %w", r.path, err)
 	}
 	return r.err
 }
 
 func (r *runFile) started(e ledger.Entry, at time.Time) error {
-	return r.append(line{ID: e.ID, Fence: e.Fence, BizID: e.BizID, Start: &startLine{e.Phase, at.UnixMicro()}})
+	p := pen{file: r}
+	return p.start(e, at)
 }
 
 func (r *runFile) pid(e ledger.Entry, pid int) error {
-	return r.append(line{ID: e.ID, Fence: e.Fence, PID: pid})
+	return r.write(line{ID: e.ID, Fence: e.Fence, PID: pid}.appendLine(nil))
 }
 
 func (r *runFile) ended(rep ledger.Report, bizID string) error {
-	return r.append(endLine(rep, bizID))
+	p := pen{file: r}
+	p.end(rep, bizID)
+	return p.flush()
+}
+
+// pen writes the journal for one worker. The end of an attempt may wait for
+// the start of the next, which a worker that has one at hand makes at once: a
+// system call costs as much as all else in the life of a small attempt.
+type pen struct {
+	file *runFile
+	buf  []byte
+}
+
+// start writes that an attempt starts, after what was left to be written.
+func (p *pen) start(e ledger.Entry, at time.Time) error {
+	p.buf = line{ID: e.ID, Fence: e.Fence, BizID: e.BizID, Start: &startLine{e.Phase, at.UnixMicro()}}.appendLine(p.buf)
+	return p.flush()
+}
+
+// end leaves to be written that an attempt has ended.
+func (p *pen) end(rep ledger.Report, bizID string) {
+	p.buf = endLine(rep, bizID).appendLine(p.buf)
+}
+
+func (p *pen) flush() error {
+	if len(p.buf) == 0 {
+		return nil
+	}
+	err := p.file.write(p.buf)
+	p.buf = p.buf[:0]
+	return err
 }
 
 // sync makes the journal outlive the machine.

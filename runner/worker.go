@@ -21,11 +21,7 @@ func (e *engine) startWorkers() {
 	e.asked = roaring64.New()
 	e.begun = roaring64.New()
 	for range e.jobs {
-		e.workers.Go(func() {
-			for en := range e.work {
-				e.ended <- e.attempt(en)
-			}
-		})
+		e.workers.Go(e.worker)
 	}
 }
 
@@ -34,37 +30,72 @@ func (e *engine) stopWorkers() {
 	e.workers.Wait()
 }
 
-// attempt makes one attempt: into the journal, act, into the journal. It
-// runs in a worker.
-func (e *engine) attempt(en ledger.Entry) ended {
-	if e.Stop.Asked() {
-		return ended{Report: notStarted(en)}
+// worker makes one attempt after the other: into the journal, act, into the
+// journal. The end of one is written and told together with the start of the
+// next, if that is at hand.
+func (e *engine) worker() {
+	journal := pen{file: e.file}
+	var last *ended // ended, and not told yet
+	tell := func(err error) {
+		if last != nil {
+			last.failure = err
+			e.ended <- *last
+			last = nil
+		}
 	}
-	id := attemptID(e.sum.RunID, en)
-	if !e.lease.begin(id) {
-		return ended{Report: notStarted(en)}
+	for {
+		en, ok := ledger.Entry{}, false
+		select {
+		case en, ok = <-e.work:
+		default:
+			tell(journal.flush())
+			en, ok = <-e.work
+		}
+		switch {
+		case !ok:
+			tell(journal.flush())
+			return
+		case e.Stop.Asked():
+			tell(journal.flush())
+			e.ended <- ended{Report: notStarted(en)}
+			continue
+		}
+		id := attemptID(e.sum.RunID, en)
+		if !e.lease.begin(id) {
+			tell(journal.flush())
+			e.ended <- ended{Report: notStarted(en)}
+			continue
+		}
+		at := e.led.Now()
+		err := journal.start(en, at)
+		tell(err)
+		if err != nil {
+			e.lease.ended(id)
+			e.ended <- ended{Report: notStarted(en), failure: err}
+			continue
+		}
+		out := e.attempt(en, id, at)
+		journal.end(out.Report, en.BizID)
+		last = &out
 	}
-	defer e.lease.ended(id)
+}
+
+// attempt makes one attempt, which the journal knows to be started.
+func (e *engine) attempt(en ledger.Entry, id string, at time.Time) ended {
 	rep := notStarted(en)
-	rep.StartedAt = e.led.Now()
-	if err := e.file.started(en, rep.StartedAt); err != nil {
-		return ended{Report: notStarted(en), failure: err}
-	}
+	rep.StartedAt = at
 	res := Result{Outcome: ledger.NotStarted}
 	if e.lease.held() {
 		res = e.act(en, id)
 	}
+	e.lease.ended(id)
 	rep.EndedAt = e.led.Now()
 	rep.Outcome, rep.Detail, rep.Result, rep.ExitCode = res.Outcome, res.Detail, res.Result, res.ExitCode
 	rep.Error, rep.Output, rep.RetryAfter = res.Error, res.Output, res.RetryAfter
 	if rep.Outcome == ledger.NotStarted && !res.Halt && e.lease.held() {
 		rep.RetryAfter = max(rep.RetryAfter, time.Second)
 	}
-	out := ended{Report: rep, halt: res.Halt}
-	if err := e.file.ended(rep, en.BizID); err != nil {
-		out.failure = err
-	}
-	return out
+	return ended{Report: rep, halt: res.Halt}
 }
 
 // act runs the action under its timeout.

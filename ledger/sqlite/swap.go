@@ -31,9 +31,23 @@ func swapValues(e *ledger.Entry, run driver.Value) [len(swapColumns)]driver.Valu
 // shape tells which columns of a change are not zero. Zeros are written into
 // the text of the statement: to bind a value costs more than to store it, and
 // most fields of most records are zero. A ledger sees a few dozen shapes.
-type shape uint32
+//
+// The shape of a row of equal steps tells besides, from bit setColumns on,
+// which columns change, and whether the times do.
+type shape uint64
 
-const maxShapes = 200
+const (
+	setColumns       = 32
+	manyTimes  shape = 1 << 62
+	manyRow    shape = 1 << 63
+	maxShapes        = 200
+)
+
+// startedColumn and endedColumn are places in swapColumns.
+const (
+	startedColumn = 8
+	endedColumn   = 9
+)
 
 // swapStmt prepares the write of a shape. Its placeholders have no numbers,
 // because the driver looks numbered ones up by name. The batch is part of the
@@ -42,21 +56,11 @@ func (c *conn) swapStmt(sh shape) (driver.StmtExecContext, error) {
 	if s := c.swaps[sh]; s != nil {
 		return s.(driver.StmtExecContext), nil
 	}
-	var b strings.Builder
-	b.WriteString("UPDATE record SET ")
-	for i, col := range swapColumns {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(col.name + " = ")
-		if sh&(1<<i) != 0 {
-			b.WriteByte('?')
-		} else {
-			b.WriteString(col.zero)
-		}
+	text := sh.oneText
+	if sh&manyRow != 0 {
+		text = sh.manyText
 	}
-	b.WriteString(" WHERE id = ? AND fence = ? AND +status = ? AND +batch_id = ?")
-	s, err := c.c.Prepare(b.String())
+	s, err := c.c.Prepare(text())
 	if err != nil {
 		return nil, explain(c.path, err)
 	}
@@ -73,21 +77,41 @@ func (c *conn) swapStmt(sh shape) (driver.StmtExecContext, error) {
 	return s.(driver.StmtExecContext), nil
 }
 
+// oneText is the statement of one change.
+func (sh shape) oneText() string {
+	var b strings.Builder
+	b.WriteString("UPDATE record SET ")
+	for i, col := range swapColumns {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(col.name + " = ")
+		if sh&(1<<i) != 0 {
+			b.WriteByte('?')
+		} else {
+			b.WriteString(col.zero)
+		}
+	}
+	b.WriteString(" WHERE id = ? AND fence = ? AND +status = ? AND +batch_id = ?")
+	return b.String()
+}
+
 // Swap compares status and fence in the statement that writes: a change that
 // touches no row is stale.
 func (t *tx) Swap(changes []ledger.Change) (stale []int, err error) {
-	first := 0
-	if n := equalClaims(changes); n >= minMany {
-		ok, err := t.swapMany(changes[:n])
-		if err != nil {
+	var done map[int64]bool
+	if s := equalSteps(changes); len(s.changes) >= minMany {
+		if done, err = t.swapMany(s); err != nil {
 			return nil, t.fail(err)
 		}
-		if ok {
-			first = n
-		}
 	}
-	for i := first; i < len(changes); i++ {
-		ok, err := t.swap(&changes[i].Old, &changes[i].New)
+	for i := range changes {
+		was := &changes[i].Old
+		if done[was.ID] {
+			delete(done, was.ID) // a second change of the same record is one of its own
+			continue
+		}
+		ok, err := t.swap(was, &changes[i].New)
 		if err != nil {
 			return nil, t.fail(err)
 		}
@@ -122,23 +146,25 @@ func (t *tx) swap(was, e *ledger.Entry) (bool, error) {
 func (c *conn) swap(was *ledger.Entry, values [len(swapColumns)]driver.Value) (driver.Result, error) {
 	var sh shape
 	c.args = c.args[:0]
-	add := func(v driver.Value) {
-		c.args = append(c.args, driver.NamedValue{Ordinal: len(c.args) + 1, Value: v})
-	}
 	for i, v := range values {
 		if v != nil {
 			sh |= 1 << i
-			add(v)
+			c.arg(v)
 		}
 	}
-	add(was.ID)
-	add(was.Fence)
-	add(int64(was.Status))
-	add(was.BatchID)
+	c.arg(was.ID)
+	c.arg(was.Fence)
+	c.arg(int64(was.Status))
+	c.arg(was.BatchID)
 	s, err := c.swapStmt(sh)
 	if err != nil {
 		return nil, err
 	}
 	r, err := s.ExecContext(context.Background(), c.args)
 	return r, explain(c.path, err)
+}
+
+// arg adds a value to those of the next statement.
+func (c *conn) arg(v driver.Value) {
+	c.args = append(c.args, driver.NamedValue{Ordinal: len(c.args) + 1, Value: v})
 }
