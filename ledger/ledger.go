@@ -237,15 +237,3 @@ func (l *Ledger) settleKept(tx Tx, e Entry, p Policy, now time.Time) (Entry, err
 	}
 	return e, nil
 }
-
-func getMap(r Reader, ids []int64) (map[int64]Entry, error) {
-	entries, err := r.Get(ids)
-	if err != nil {
-		return nil, err
-	}
-	m := make(map[int64]Entry, len(entries))
-	for _, e := range entries {
-		m[e.ID] = e
-	}
-	return m, nil
-}

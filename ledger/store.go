@@ -32,7 +32,7 @@ type Reader interface {
 	// Find says for each input, in order, what a batch holds. It compares
 	// payloads as bytes; a nil payload equals only a nil payload.
 	Find(batch int64, in []Input) ([]Known, error)
-	// Get gives the records that exist, in the order of the numbers.
+	// Get gives the records that exist, in the order of ids.
 	Get(ids []int64) ([]Entry, error)
 	// Count counts the statuses of those that exist.
 	Count(ids []int64) (Counts, error)
