@@ -22,7 +22,7 @@ type PlanOptions struct {
 // Plan enters the inputs that a batch doesn't hold yet. Where all are known
 // and unchanged it only reads.
 func (l *Ledger) Plan(ctx context.Context, batch int64, in []Input, o PlanOptions) ([]Planned, error) {
-	if o.New {
+	if o.New && len(in) > 0 {
 		planned, err := l.enterNew(ctx, batch, in)
 		if !errors.Is(err, errNotNew) {
 			return planned, err
@@ -42,8 +42,7 @@ func (l *Ledger) Plan(ctx context.Context, batch int64, in []Input, o PlanOption
 // errNotNew undoes a transaction that was to enter only what is new.
 var errNotNew = errors.New("not all of these are new")
 
-// enterNew enters inputs that are all new, or else nothing. It looks them up
-// only for their numbers.
+// enterNew enters inputs that are all new and different, or else nothing.
 func (l *Ledger) enterNew(ctx context.Context, batch int64, in []Input) ([]Planned, error) {
 	var planned []Planned
 	err := l.store.Update(ctx, func(tx Tx) error {
@@ -55,13 +54,35 @@ func (l *Ledger) enterNew(ctx context.Context, batch int64, in []Input) ([]Plann
 		if err != nil {
 			return err
 		}
-		known, err := tx.Find(batch, in)
-		for i, k := range known {
-			planned[i] = Planned{ID: k.ID, Status: k.Status, New: true}
+		ids, err := numbersOf(tx, batch, in)
+		for i, id := range ids {
+			planned[i] = Planned{ID: id, New: true}
 		}
 		return err
 	})
 	return planned, err
+}
+
+// numbersOf gives the numbers of inputs that were just inserted, all different.
+// They rise in their order, so where the first and the last are as far apart
+// as there are inputs, none needs to be asked for between.
+func numbersOf(tx Tx, batch int64, in []Input) ([]int64, error) {
+	ids := make([]int64, len(in))
+	ends, err := tx.Find(batch, []Input{in[0], in[len(in)-1]})
+	if err != nil {
+		return nil, err
+	}
+	if first := ends[0].ID; ends[1].ID-first == int64(len(in)-1) {
+		for i := range ids {
+			ids[i] = first + int64(i)
+		}
+		return ids, nil
+	}
+	known, err := tx.Find(batch, in)
+	for i, k := range known {
+		ids[i] = k.ID
+	}
+	return ids, err
 }
 
 // Preview says what Plan would find, and changes nothing.
