@@ -32,7 +32,7 @@ type Reader interface {
 	// Find says for each input, in order, what a batch holds. It compares
 	// payloads as bytes; a nil payload equals only a nil payload.
 	Find(batch int64, in []Input) ([]Known, error)
-	// Get gives the records that exist, in the order of the numbers.
+	// Get gives the records that exist, in the order of ids.
 	Get(ids []int64) ([]Entry, error)
 	// Count counts the statuses of those that exist.
 	Count(ids []int64) (Counts, error)
@@ -51,8 +51,8 @@ type Tx interface {
 	// the store keeps itself. With ID 0 it inserts it if there is none for
 	// its task and date, and in any case sets ID.
 	PutBatch(b *Batch) error
-	// Insert adds, as pending and in the order given, the inputs that the
-	// batch doesn't hold yet, and says how many that were.
+	// Insert adds, as pending, the inputs that the batch doesn't hold yet, and
+	// says how many that were. Their numbers rise in the order given.
 	Insert(batch int64, in []Input) (int64, error)
 	// Swap writes each change whose record still has the old status and
 	// fence, and gives the positions of those that had not.
