@@ -22,7 +22,8 @@ const opening = `SELECT (extract(epoch FROM clock_timestamp())*1000000)::bigint,
 set_config('lock_timeout', '10s', true), set_config('statement_timeout', '0', true),
 set_config('idle_in_transaction_session_timeout', '60s', true),
 set_config('jit', 'off', true), set_config('enable_seqscan', 'off', true),
-set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
+set_config('enable_bitmapscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+set_config('enable_mergejoin', 'off', true), set_config('random_page_cost', '0.1', true),
 CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END,
 set_config('search_path', coalesce($1, current_setting('search_path')), true)`
 
