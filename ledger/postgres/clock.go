@@ -41,3 +41,10 @@ func (c *clock) now() time.Time {
 	// host's clock changes nothing.
 	return c.at.Round(0).Add(c.offset).Add(time.Since(c.at)).UTC()
 }
+
+// measured is how far the server's clock is ahead, and how far off that may be.
+func (c *clock) measured() (ahead, within time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.offset, c.within
+}
