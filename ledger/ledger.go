@@ -19,9 +19,14 @@ type Ledger struct {
 	Rand func() float64
 }
 
-// New puts the rules on top of a store.
+// New puts the rules on top of a store. Their clock is the store's, if it has
+// one.
 func New(s Store) *Ledger {
-	return &Ledger{store: s, Now: func() time.Time { return time.Now().UTC() }, Rand: rand.Float64}
+	l := &Ledger{store: s, Now: func() time.Time { return time.Now().UTC() }, Rand: rand.Float64}
+	if c, ok := s.(Clock); ok {
+		l.Now = c.Now
+	}
+	return l
 }
 
 // Store gives the store underneath, for reading.
