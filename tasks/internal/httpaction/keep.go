@@ -22,8 +22,10 @@ type values struct{ secret []string }
 
 func (v *values) add(s string) { v.secret = append(v.secret, s) }
 
+// ofURL takes the value of a variable in a URL. That of a whole address is
+// shown, unless somebody's password is in it.
 func (v *values) ofURL(s string) {
-	if len(s) >= minInURL {
+	if address := strings.Contains(s, "://") && !strings.Contains(s, "@"); len(s) >= minInURL && !address {
 		v.add(s)
 	}
 }
