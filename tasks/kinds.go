@@ -9,7 +9,7 @@ import (
 
 // kinds lists what a task can do for a record. To add a kind: a field in
 // taskFile, a file kind_*.go, and a line here.
-var kinds = []kind{runKind, shellKind, goKind}
+var kinds = []kind{runKind, shellKind, goKind, httpKind}
 
 // kind is one way to do something for a record.
 type kind struct {
@@ -43,6 +43,7 @@ type spec interface {
 type surroundings struct {
 	env  []variablePair
 	mask *output.Masker
+	jobs int
 }
 
 func kindNames() []string {

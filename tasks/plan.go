@@ -64,7 +64,7 @@ func (p *plan) parallel(asked int) int {
 }
 
 func (p *plan) task(jobs int, mask *output.Masker, def runner.Definition) runner.Task {
-	sur := surroundings{env: p.env, mask: mask}
+	sur := surroundings{env: p.env, mask: mask, jobs: jobs}
 	t := runner.Task{
 		Name: p.name, Namespace: p.namespace, Policy: p.policy, Jobs: jobs, AllowEmpty: p.allowEmpty,
 		Action:      p.spec.action(sur),
