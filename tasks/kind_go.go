@@ -32,15 +32,20 @@ func checkGo(c *checker, f *taskFile) spec {
 	if _, err := functionOf(f.Go); err != nil {
 		c.doc.Report(err.Error(), "", &f.Go)
 	}
+	c.noCommand(f, "a Go function")
+	return goSpec{Function: f.Go}
+}
+
+// noCommand reports what is only for commands.
+func (c *checker) noCommand(f *taskFile, what string) {
 	for key, ptr := range map[string]any{
 		"env": &f.Env, "dir": &f.Dir, "stdin": &f.Stdin, "exit_codes": &f.ExitCodes, "keep_output": &f.KeepOutput,
 	} {
 		forCheck := key != "exit_codes" && (c.doc.Has(&f.Check.Run) || c.doc.Has(&f.Compensate.Run)) // they are commands
 		if c.doc.Has(ptr) && !forCheck {
-			c.doc.Report(fmt.Sprintf("%q is for commands, not for a Go function", key), "", ptr)
+			c.doc.Report(fmt.Sprintf("%q is for commands, not for %s", key, what), "", ptr)
 		}
 	}
-	return goSpec{Function: f.Go}
 }
 
 func storedGo(text json.RawMessage) (spec, error) {

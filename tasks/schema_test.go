@@ -93,6 +93,8 @@ func TestSchemaTakesWhatLoads(t *testing.T) {
 		"go: noop", "go: noop, retry: {backoff: 5m}", "run: [x], exit_codes: {later: []}", "shell: x, env: {}", "go: noop, timeout: 0",
 		"go: noop, records: {csv: x, biz_id: a}", "go: noop, records: {jsonl: x, biz_id: [a, 1]}", "go: noop, records: {command: [a], format: csv}",
 		"go: noop, max_failures: 10", "go: noop, max_failures: 0.5%", "go: noop, rate: 0.5/h", "go: noop, rate: 100/m", "go: noop, max_wait: 1h30m", "go: noop, check: [x], env: {A: b}, dir: x", "run: [x], timeout: 0, check: [x], check_after: 1m, check_first: true, compensate: [x]",
+		"sql: {database: 'sqlite:x.db', statement: DELETE FROM a}", "sql: {database: 'sqlite:x.db', statements: [DELETE FROM a], guard: off, on_no_rows: fail, batch: 1000}, check: {sql: {database: 'sqlite:x.db', query: SELECT 1}}",
+		"go: noop, records: {sql: {database: 'sqlite:x.db', query: SELECT 1}, biz_id: a}",
 	} {
 		valid = append(valid, "tasks: {a: {"+task+"}}")
 	}
@@ -123,6 +125,9 @@ func TestSchemaRefusesUnknownKeysAndWrongTypes(t *testing.T) {
 		"go: noop, overlap: wait", "go: noop, max_wait: 10", "go: noop, records: {}", "go: noop, records: x", "go: noop, records: {lines: a, csv: b}",
 		"go: noop, records: {command: x}", "go: noop, records: {command: []}", "go: noop, records: {command: [x], format: xml}", "go: noop, records: {csv: x, biz_id: []}",
 		"go: noop, records: {csv: x, biz_id: {a: b}}", "go: noop, allow_empty: 1", "go: noop, secrets: TOKEN", "go: noop, check: x", "go: noop, check: []", "run: [x], compensate: [x]", "run: [x], check_after: 0", "run: [x], check: [x], check_first: 1", "run: [x], check: [x], compensate_timeout: 1m", "go: noop, schedule: x",
+		"sql: x", "sql: {}", "sql: {statement: DELETE FROM a}", "sql: {database: 'sqlite:x.db'}", "sql: {database: 'sqlite:x.db', statements: []}", "sql: {database: 'sqlite:x.db', statement: DELETE FROM a, batch: 0}",
+		"sql: {database: 'sqlite:x.db', statement: DELETE FROM a, guard: maybe}", "sql: {database: 'sqlite:x.db', statement: DELETE FROM a, on_no_rows: x}", "sql: {database: 'sqlite:x.db', statement: [a]}",
+		"go: noop, records: {sql: {database: 'sqlite:x.db'}}", "go: noop, records: {sql: {query: SELECT 1}}", "run: [x], check: {sql: {query: SELECT 1}}",
 	} {
 		refused(t, s, "tasks: {a: {"+task+"}}")
 	}
@@ -162,7 +167,7 @@ func TestKeysAreTheSameEverywhere(t *testing.T) {
 	}
 	used := keysIn(plain(t, example))
 	for i, in := range []map[string]any{
-		properties, task(""), task("check anyOf properties"), task("records properties"), task("retry properties"), task("exit_codes properties"),
+		properties, task(""), task("check anyOf properties"), task("sql properties"), task("check anyOf properties sql properties"), task("records properties sql properties"), task("records properties"), task("retry properties"), task("exit_codes properties"),
 	} {
 		var got, want []string
 		for k, v := range in {
