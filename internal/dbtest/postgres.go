@@ -39,6 +39,13 @@ var databases atomic.Int64
 // the test ends.
 func Postgres(t testing.TB) string {
 	t.Helper()
+	return freshDatabase(t, SharedPostgres(t))
+}
+
+// SharedPostgres gives the address of the shared server: its database
+// postgres, in which a test may make schemas.
+func SharedPostgres(t testing.TB) string {
+	t.Helper()
 	shared.Lock()
 	defer shared.Unlock()
 	if shared.address == "" {
@@ -49,7 +56,7 @@ func Postgres(t testing.TB) string {
 		shared.address = p.Address
 		check(t, os.Setenv(EnvPostgres, p.Address)) // for the children of this process
 	}
-	return freshDatabase(t, shared.address)
+	return shared.address
 }
 
 func freshDatabase(t testing.TB, server string) string {

@@ -75,6 +75,10 @@ func (s *server) as(owner *syscall.Credential, name string, args ...string) *exe
 	return cmd
 }
 
+// running keeps servers from being collected: with one, the pipe to its
+// keeper would be closed.
+var running sync.Map
+
 // run starts the server and waits until it answers.
 func (s *server) run(owner *syscall.Credential) error {
 	cmd := s.as(owner, "/bin/sh", append([]string{"-c", keeper, "keeper", s.dir, s.last}, s.args...)...)
@@ -90,6 +94,7 @@ func (s *server) run(owner *syscall.Credential) error {
 		return err
 	}
 	s.tell, s.said, s.done = tell, bufio.NewReader(said), cmd.Wait
+	running.Store(s, true)
 	return s.await()
 }
 
@@ -120,5 +125,6 @@ func (s *server) order(word string) error {
 
 // end stops the server for good, and removes its folder.
 func (s *server) end() error {
+	running.Delete(s)
 	return errors.Join(s.tell.Close(), s.done())
 }
