@@ -12,6 +12,7 @@ type configFile struct {
 	Namespace    string               `yaml:"namespace" jsonschema_description:"Goes into idempotency keys. Set it where two projects write to one business database."`
 	CreateLedger bool                 `yaml:"create_ledger" default:"true" jsonschema_description:"With false a missing ledger is an error (exit 7) instead of a new one."`
 	TimeZone     string               `yaml:"timezone" default:"the system's" jsonschema_description:"In which today is meant, such as Asia/Shanghai or UTC."`
+	Databases    decode.Map[string]   `yaml:"databases" jsonschema_description:"Addresses of business databases by name, for sql. ${NAME} is replaced by that environment variable; passwords are masked everywhere."`
 	Tasks        decode.Map[taskFile] `yaml:"tasks" jsonschema:"required" jsonschema_description:"The tasks by name; at least one."`
 }
 
@@ -24,6 +25,7 @@ type taskFile struct {
 	Shell             string             `yaml:"shell" jsonschema_description:"A script for sh. The record comes as \"$1\", $RUNNER_BIZ_ID, $RUNNER_EXECUTE_DATE and $RUNNER_FIELD_NAME, never by a template."`
 	Go                string             `yaml:"go" jsonschema_description:"The name of a Go function that is built in."`
 	HTTP              httpFile           `yaml:"http" jsonschema_description:"An HTTP request, see http."`
+	SQL               sqlFile            `yaml:"sql" jsonschema_description:"Statements in one transaction of a database, see sql. With its guard the effect is exactly once."`
 	Env               decode.Map[string] `yaml:"env" jsonschema_description:"Environment variables of commands, added to those of runner."`
 	Dir               string             `yaml:"dir" default:"that of the file" jsonschema_description:"The folder in which the command runs."`
 	Stdin             choice             `yaml:"stdin" default:"nothing" jsonschema:"enum=json" jsonschema_description:"What the command reads on stdin: the whole record as JSON."`
@@ -49,8 +51,9 @@ type taskFile struct {
 
 // probeFile is a check or a compensation. A list stands for its run.
 type probeFile struct {
-	Run  []string `yaml:"run" decode:"list" jsonschema:"minItems=1" jsonschema_description:"A program and its arguments, as for run of a task."`
-	HTTP httpFile `yaml:"http" jsonschema_description:"An HTTP request, see http. A check is a GET: 2xx says that the effect is there, 404 and 410 that it isn't, anything else can't tell. A compensation is well with 2xx."`
+	Run  []string     `yaml:"run" decode:"list" jsonschema:"minItems=1" jsonschema_description:"A program and its arguments, as for run of a task."`
+	HTTP httpFile     `yaml:"http" jsonschema_description:"An HTTP request, see http. A check is a GET: 2xx says that the effect is there, 404 and 410 that it isn't, anything else can't tell. A compensation is well with 2xx."`
+	SQL  sqlProbeFile `yaml:"sql" jsonschema_description:"A query or statements, see sql of check and compensate."`
 }
 
 // recordsFile says where records come from. The value of each kind of source
@@ -62,8 +65,9 @@ type recordsFile struct {
 	Command []string         `yaml:"command" jsonschema:"minItems=1" jsonschema_description:"A program and its arguments, which may hold {{.execute_date}}. What it prints on stdout is the input. If it fails, nothing runs."`
 	Glob    string           `yaml:"glob" jsonschema_description:"A pattern with *, ? and [a-z]; one record a file. The biz_id is the path as the pattern writes it, the fields are path (absolute) and name. May hold {{.execute_date}}."`
 	HTTP    httpSourceFile   `yaml:"http" jsonschema_description:"What a GET of a URL answers, see records: http."`
+	SQL     sqlSourceFile    `yaml:"sql" jsonschema_description:"A query of a database, see sql of records. One record a row; columns are fields."`
 	Format  choice           `yaml:"format" default:"lines" jsonschema:"enum=lines,enum=csv,enum=jsonl" jsonschema_description:"What a command prints."`
-	BizID   decode.OneOrMany `yaml:"biz_id" default:"biz_id" jsonschema_description:"The column of a csv, or the member of a jsonl, that identifies a record; several are joined by ':', with ':' and '\\' in them escaped."`
+	BizID   decode.OneOrMany `yaml:"biz_id" default:"biz_id" jsonschema_description:"The column of a csv or sql, or the member of a jsonl, that identifies a record; several are joined by ':', with ':' and '\\' in them escaped."`
 }
 
 type retryFile struct {

@@ -19,6 +19,7 @@ var sourceKinds = []sourceKind{
 	commandSourceKind,
 	globKind,
 	httpSourceKind,
+	sqlSourceKind,
 }
 
 // sourceKind is one place where records can come from.

@@ -15,10 +15,11 @@ type Task struct {
 	HasRecords  bool           // if not, it has one record a date, ledger.NoBizID
 	Location    *time.Location // in which its dates are meant
 
-	dir     string
-	records recordsFile
-	source  *sourceKind // nil: none
-	plan    plan
+	dir       string
+	records   recordsFile
+	databases map[string]string // addresses by name, as they are written
+	source    *sourceKind       // nil: none
+	plan      plan
 }
 
 // Build makes the task ready to run. With jobs 0 its own number counts, or

@@ -234,4 +234,3 @@ func (s *sender) one(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 	}
 }
-
