@@ -184,7 +184,7 @@ func settling(tx Tx, reports []Report, held map[int64]Entry) (map[int64]Entry, e
 // settleAgain settles what another hand has changed since the run claimed it.
 func (l *Ledger) settleAgain(tx Tx, stale, of []int, out []Settled, lines map[int]Attempt, p Policy, now time.Time, held map[int64]Entry) error {
 	if held == nil {
-		return errChangedMeanwhile
+		return ErrRaced
 	}
 	var reports []Report
 	for _, c := range stale {
@@ -216,14 +216,11 @@ func (l *Ledger) settleOne(tx Tx, before Entry, r Report, p Policy, now time.Tim
 	return after, fate, err
 }
 
-// errChangedMeanwhile undoes a transaction that read what is no longer true.
-var errChangedMeanwhile = errors.New("a record was changed by another hand during the transaction")
-
 // swapAll swaps all or nothing.
 func swapAll(tx Tx, changes []Change) error {
 	stale, err := tx.Swap(changes)
 	if err == nil && len(stale) > 0 {
-		err = errChangedMeanwhile
+		err = ErrRaced
 	}
 	return err
 }
@@ -241,16 +238,4 @@ func (l *Ledger) settleKept(tx Tx, e Entry, p Policy, now time.Time) (Entry, err
 		}
 	}
 	return e, nil
-}
-
-func getMap(r Reader, ids []int64) (map[int64]Entry, error) {
-	entries, err := r.Get(ids)
-	if err != nil {
-		return nil, err
-	}
-	m := make(map[int64]Entry, len(entries))
-	for _, e := range entries {
-		m[e.ID] = e
-	}
-	return m, nil
 }

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -97,11 +98,15 @@ func (l *Ledger) claim(tx Tx, w Work, now time.Time, out *Worked) error {
 	if len(w.Candidates) == 0 || w.Max == 0 {
 		return nil
 	}
-	entries, err := getMap(tx, w.Candidates)
+	free, busy, err := tx.Lock(w.Candidates)
 	if err != nil {
 		return err
 	}
-	changes := choose(w, entries, now, out)
+	entries := make(map[int64]Entry, len(free))
+	for _, e := range free {
+		entries[e.ID] = e
+	}
+	changes := choose(w, entries, busy, now, out)
 	stale, err := tx.Swap(changes)
 	if err != nil {
 		return err
@@ -122,7 +127,7 @@ func (l *Ledger) claim(tx Tx, w Work, now time.Time, out *Worked) error {
 
 // choose makes claims of the candidates that the rules let start, until there
 // are enough.
-func choose(w Work, entries map[int64]Entry, now time.Time, out *Worked) []Change {
+func choose(w Work, entries map[int64]Entry, busy []int64, now time.Time, out *Worked) []Change {
 	changes := make([]Change, 0, w.Max)
 	for i, id := range w.Candidates {
 		if len(changes) == w.Max {
@@ -131,6 +136,9 @@ func choose(w Work, entries map[int64]Entry, now time.Time, out *Worked) []Chang
 		}
 		e, ok := entries[id]
 		if !ok {
+			if slices.Contains(busy, id) { // another run is at it
+				out.Left = append(out.Left, Judged{Entry: Entry{ID: id}, Verdict: Verdict{Do: Busy}})
+			}
 			continue
 		}
 		v := Judge(e, w.Policy, now, w.Asked != nil && w.Asked(e.ID))
