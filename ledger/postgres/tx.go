@@ -227,7 +227,7 @@ func (t *tx) PutRun(r *ledger.Run) error {
 	}}}
 	no := r.No
 	if no == 0 {
-		steps = append(steps, step{sql: "SELECT no FROM run WHERE id = $1", args: []any{r.ID}, rows: into(&no)})
+		steps = append(steps, step{sql: firstLeaseSQL, args: []any{r.ID, r.Lease.Microseconds()}, rows: into(&no)})
 	}
 	if err := t.do(steps...); err != nil {
 		return err
