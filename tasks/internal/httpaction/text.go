@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 	"strings"
 	"text/template"
 	"text/template/parse"
@@ -176,9 +177,14 @@ func hasPath(start string) bool {
 // variables are.
 func (l *Language) CheckURL(source string) error {
 	known := Language{Parse: l.Parse, Expand: func(s string, _ func(string)) (string, error) { return guess(s), nil }}
+	if password := literalPassword.FindStringSubmatch(source); password != nil && !strings.HasPrefix(password[1], "${") {
+		return errors.New("the URL has a password, which would be stored; write ${NAME} and set that variable")
+	}
 	_, err := known.compileURL(source, nil)
 	return err
 }
+
+var literalPassword = regexp.MustCompile(`^[a-z]+://[^/?@]*:([^/?@]+)@`)
 
 // guess puts something likely in the place of variables.
 func guess(s string) string {
