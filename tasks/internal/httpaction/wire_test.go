@@ -1,9 +1,11 @@
 package httpaction
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"net"
+	"strings"
 	"testing"
 )
 
@@ -11,6 +13,7 @@ import (
 type pipe struct {
 	net.Conn
 	wrote int
+	text  string
 	fails error
 	part  int // that is written all the same
 }
@@ -21,8 +24,11 @@ func (p *pipe) Write(b []byte) (int, error) {
 		return p.part, p.fails
 	}
 	p.wrote += len(b)
+	p.text += string(b)
 	return len(b), nil
 }
+
+func reader(s string) *bufio.Reader { return bufio.NewReader(strings.NewReader(s)) }
 
 func (p *pipe) use(w *wire) *conn {
 	c := &conn{Conn: p}
