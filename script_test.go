@@ -47,6 +47,7 @@ func TestScripts(t *testing.T) {
 			"json":     jsonValue,
 			"jsonl":    jsonLines,
 			"effects":  effects,
+			"shop":     shop,
 			"mode":     fileMode,
 			"snapshot": snapshot,
 		},

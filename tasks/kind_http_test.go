@@ -134,8 +134,8 @@ func TestRecordThatFitsNoRequestFailsForGoodAndIsNotSent(t *testing.T) {
 	}
 }
 
-// Design, section 8; cases 53 and 79, the part of the action.
-func TestStatusesAreJudged(t *testing.T) {
+// Design, section 8. A 503 may come from a proxy, after the server has got the request.
+func TestCase79StatusesAreJudged(t *testing.T) {
 	const lists = ", expect: [201, 3xx], noop: [409, 302, 2xx], later: [423, 5xx], permanent: [501, 429]"
 	for _, c := range []struct {
 		more    string
@@ -192,7 +192,7 @@ func TestStatusesAreJudged(t *testing.T) {
 	}
 }
 
-func TestRetryAfterIsSecondsOrADateByTheClockOfTheServer(t *testing.T) {
+func TestCase53RetryAfterIsSecondsOrADateByTheClockOfTheServer(t *testing.T) {
 	date := time.Date(2020, 2, 29, 12, 0, 0, 0, time.UTC) // nothing like ours
 	at := func(d time.Duration) string { return date.Add(d).Format(http.TimeFormat) }
 	for asked, want := range map[string]time.Duration{
@@ -287,7 +287,7 @@ func TestChecksAndCompensationsAreRequestsToo(t *testing.T) {
 }
 
 // Case 80: what a request has begun may come to an end long after it.
-func TestCheckAfterOfARequestIsItsTimeout(t *testing.T) {
+func TestCase80CheckAfterOfARequestIsItsTimeout(t *testing.T) {
 	for text, want := range map[string]string{
 		`timeout: 7s, check: {http: {url: "http://x/"}}`: "7s", `timeout: 7s, check_after: 1s, check: [x]`: "1s", `check: [x]`: "1h",
 	} {
