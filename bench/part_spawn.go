@@ -109,12 +109,12 @@ func (b *bench) execArgs(ids string, jobs int, flags []string, words ...string) 
 }
 
 // inLedger runs it in a new ledger, in which n records are done then.
-func (b *bench) inLedger(n int, argv []string) (usage, error) {
+func (b *bench) inLedger(n int, argv []string, env ...string) (usage, error) {
 	folder, err := b.work.make("spawn")
 	if err != nil {
 		return usage{}, err
 	}
-	u, err := b.do(command{argv: argv, env: []string{"RUNNER_LEDGER=" + filepath.Join(folder, "ledger.db")}})
+	u, err := b.do(command{argv: argv, env: append(env, "RUNNER_LEDGER="+filepath.Join(folder, "ledger.db"))})
 	if err == nil {
 		err = u.expect(n, n)
 	}

@@ -158,7 +158,7 @@ func TestProxyIsUsedAsTheTaskSays(t *testing.T) {
 	a := newAuthority(t)
 	a.issue(t, "server", &x509.Certificate{DNSNames: []string{"grants.internal"}})
 	n := 0
-	s := a.serve(t, "server", &tls.Config{}, func(w http.ResponseWriter, r *http.Request) {
+	s := a.serve(t, "server", &tls.Config{}, func(_ http.ResponseWriter, r *http.Request) {
 		if n++; r.URL.Path == "/drop" {
 			panic(http.ErrAbortHandler)
 		}
