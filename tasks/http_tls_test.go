@@ -159,7 +159,7 @@ func TestProxyIsUsedAsTheTaskSays(t *testing.T) {
 	a.issue(t, "server", &x509.Certificate{DNSNames: []string{"grants.internal"}})
 	n := 0
 	s := a.serve(t, "server", &tls.Config{}, func(_ http.ResponseWriter, r *http.Request) {
-		if n++; r.URL.Path == "/drop" {
+		if n++; r.URL.Path == "/drop" || r.ProtoMajor != 1 {
 			panic(http.ErrAbortHandler)
 		}
 	})
