@@ -81,7 +81,7 @@ func TestRequestIsMadeOfTheRecord(t *testing.T) {
 		{`url: "${URL}/{{if .fields.empty}}x{{else}}{{.fields.up | printf \"a%s\"}}{{end}}", method: DELETE, idempotency_header: X-Key`, "DELETE", "/a..", "X-Key=key-of-u1", ""},
 		{`url: "${URL}/a", headers: {authorization: "Bearer ${TOKEN}", X-Id: "{{.biz_id}}-{{.generation}}", host: grants.internal}`, "POST", "/a", "Authorization=Bearer t0ken-of-ours Idempotency-Key=key-of-u1 X-Id=u 1/2-1", ""},
 		{`url: "${URL}/a", json: {name: "{{.fields.name}}", list: [1.50, 1e3, true, ~, "2"], amount: !json "{{.fields.amount}}", text: "{{.fields.amount}}", o: {}}`, "POST", "/a", "Content-Type=application/json Idempotency-Key=key-of-u1",
-			`{"name":"O'Neil \u0026 \"\u003cx\u003e\"","list":[1.50,1e3,true,null,"2"],"amount":2.50,"text":"2.50","o":{}}`},
+			`{"name":"O'Neil & \"<x>\"","list":[1.50,1e3,true,null,"2"],"amount":2.50,"text":"2.50","o":{}}`},
 		{`url: "${URL}/a", json: "{{.biz_id}}", headers: {Content-Type: application/vnd.x+json}`, "POST", "/a", "Content-Type=application/vnd.x+json Idempotency-Key=key-of-u1", `"u 1/2"`},
 		{`url: "${URL}/a", body: "<id>{{.biz_id}}</id>${TOKEN}", headers: {Content-Type: text/xml}`, "POST", "/a", "Content-Type=text/xml Idempotency-Key=key-of-u1", "<id>u 1/2</id>${TOKEN}"},
 		{`url: "${URL}/a", body: "id={{.biz_id}}&n={{.fields.name}}", headers: {Content-Type: application/x-www-form-urlencoded}`, "POST", "/a", "Content-Type=application/x-www-form-urlencoded Idempotency-Key=key-of-u1", "id=u%201%2F2&n=O%27Neil%20%26%20%22%3Cx%3E%22"},
