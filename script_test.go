@@ -68,6 +68,7 @@ func scripts(postgres func(*testscript.Env)) testscript.Params {
 			"json":     jsonValue,
 			"jsonl":    jsonLines,
 			"effects":  effects,
+			"shop":     shop,
 			"mode":     fileMode,
 			"snapshot": snapshot,
 		},
