@@ -156,14 +156,14 @@ func proxied(t *testing.T, kind string) (*bed, *dbtest.Proxy) {
 		server := dbtest.StartPostgres(t, dbtest.Fast...)
 		b.must(b.db.Close())
 		b = bedAt(t, kind, server.Address, server.Address)
-		p := dbtest.NewProxy(t, server.Socket())
-		b.address = p.Postgres(t, server.Address)
+		p, through := dbtest.ProxyPostgres(t, server.Address)
+		b.address = through
 		return b, p
 	}
 	m := dbtest.MariaDB(t)
 	b.must(b.db.Close())
 	b = bedAt(t, kind, "", m.DSN)
-	p := dbtest.NewProxy(t, m.Socket)
+	p := dbtest.NewProxy(t, "unix", m.Socket)
 	b.address = "mysql://root@" + p.Address() + "/" + m.Name
 	return b, p
 }
@@ -177,13 +177,17 @@ func TestACommitWhoseAnswerIsLost(t *testing.T) {
 				a := b.prepared(Options{Statements: book, Guard: true, Batch: 100, Jobs: 1})
 				var cuts atomic.Int64
 				a.db = &faulty{a.db, func(ctx context.Context, s session) error {
-					p.OnReply(func([]byte) bool {
-						p.OnReply(nil)
-						return cuts.Add(1) == 0
+					armed := true
+					p.Watch(func(fromServer bool, _ []byte) dbtest.Fate {
+						if !armed || !fromServer {
+							return dbtest.Pass
+						}
+						armed = false
+						cuts.Add(1)
+						return dbtest.Cut
 					})
 					return s.commit(ctx)
 				}}
-				p.OnReply(nil)
 				for _, r := range actAll(a, group(n)) {
 					if got := short(r); got != "succeeded applied" {
 						t.Error(got)
