@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// shop is a server that grants once for each idempotency key.
-type shop struct {
+// service is a server that grants once for each idempotency key.
+type service struct {
 	*httptest.Server
 	mu       sync.Mutex
 	sent     map[string]int // requests by record
@@ -26,14 +26,14 @@ type shop struct {
 	killed   chan struct{} // it has died
 }
 
-func newShop(t *testing.T) *shop {
-	s := &shop{sent: map[string]int{}, granted: map[string]int{}, keys: map[string]string{}}
+func newService(t *testing.T) *service {
+	s := &service{sent: map[string]int{}, granted: map[string]int{}, keys: map[string]string{}}
 	s.Server = httptest.NewServer(s)
 	t.Cleanup(s.Close)
 	return s
 }
 
-func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id, key := strings.TrimPrefix(r.URL.Path, "/grants/"), r.Header.Get("Idempotency-Key")
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,13 +57,13 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusCreated)
 }
 
-func (s *shop) die() {
+func (s *service) die() {
 	close(s.reached)
 	<-s.killed
 }
 
 // life kills a run at one of its requests, and tells whether it came so far.
-func (s *shop) life(b *bed, args ...string) bool {
+func (s *service) life(b *bed, args ...string) bool {
 	s.mu.Lock()
 	s.killAt, s.late = s.requests+1+rand.IntN(12), rand.IntN(2) == 0
 	s.reached, s.killed = make(chan struct{}), make(chan struct{})
@@ -85,7 +85,7 @@ func TestRequestsOfAKilledRunnerAreSentOnceOrWithTheSameKey(t *testing.T) {
 	for _, m := range []mode{hold, idempotent} {
 		t.Run(m.String(), func(t *testing.T) {
 			t.Parallel()
-			b, s := newBed(t, 120), newShop(t)
+			b, s := newBed(t, 120), newService(t)
 			text := "tasks:\n  " + task + ":\n    records: {lines: ids}\n    http: {url: \"${SHOP}/grants/{{.biz_id}}\"}\n    retry: {attempts: 50, backoff: 1ms}\n"
 			if m == idempotent {
 				text += "    idempotent: true\n"
@@ -108,7 +108,7 @@ func TestRequestsOfAKilledRunnerAreSentOnceOrWithTheSameKey(t *testing.T) {
 	}
 }
 
-func (s *shop) verify(t *testing.T, m mode, sum summary, statuses map[string]int, kills int) {
+func (s *service) verify(t *testing.T, m mode, sum summary, statuses map[string]int, kills int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	twice := 0
