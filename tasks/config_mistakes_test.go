@@ -40,9 +40,30 @@ func TestMistakesAreToldWithTheirPlaces(t *testing.T) {
 		{"two documents", "tasks: {a: {go: noop}}\n---\nb: 1\n", []string{"the file holds more than one document"}},
 		{"broken", "tasks: [a\n", []string{"2:1: this is no YAML: did not find expected ',' or ']'"}},
 		{"tab", "tasks:\n\ta: 1\n", []string{"2:1: this is no YAML: found character that cannot start any token"}},
-		{"unknown key", "tasks:\n  a:\n    go: noop\n    schedule: x\n", []string{`4:5: unknown key "schedule"`}},
-		{"later keys", "tasks:\n  a: {go: noop, http: {}, sql: x, needs: [b], schedule: x}\n", []string{
-			`2:17: unknown key "http"`, `2:27: unknown key "sql"`, `2:35: unknown key "needs"`, `2:47: unknown key "schedule"`,
+		{"unknown key", "tasks:\n  a:\n    go: noop\n    schedules: x\n", []string{`4:5: unknown key "schedules", did you mean "schedule"?`}},
+		{"later keys", "tasks:\n  a: {go: noop, http: {}, sql: x}\n", []string{
+			`2:17: unknown key "http"`, `2:27: unknown key "sql"`,
+		}},
+		{"schedule", "tasks:\n  a: {go: noop, schedule: 0 0 30 2 *}\n  b: {go: noop, schedule: 0 25 * * *, schedule_date: tomorrow}\n  c: {go: noop, schedule_since: 2026-02-30}\n  d: {go: noop, schedule: daily}\n  e: {go: noop, schedule_date: today}\n", []string{
+			`2:27: "schedule" names a time that never comes: "0 0 30 2 *"`,
+			`3:27: "schedule" isn't understood: "0 25 * * *"`,
+			`3:54: "schedule_date" wants today, yesterday or a number of days back such as -2d, not "tomorrow"`,
+			`4:33: "schedule_since" wants a date such as 2026-11-28, not "2026-02-30"`,
+			`5:27: "schedule" wants the five fields of cron, such as "0 2 * * *", or a word such as "@daily", not "daily"`,
+			`6:32: "schedule_date" needs a "schedule"`,
+		}},
+		{"needs", "tasks:\n  sync: {go: noop, needs: [pay]}\n  pay: {go: noop, needs: [{task: grant, offset: 0d}, {offset: -1d}]}\n  grant: {go: noop, needs: [sync, synk, grant]}\n  day: {go: noop, needs: [{task: day, offset: -1d}]}\n", []string{
+			`3:49: "offset" wants today, yesterday or a number of days back such as -2d, not "0d"`,
+			`3:54: "task" is missing`,
+			`4:29: tasks that need each other can never run: sync needs pay needs grant needs sync`,
+			`4:35: there is no task "synk"`,
+			`4:41: tasks that need each other can never run: grant needs grant`,
+		}},
+		{"hooks", "tasks:\n  a: {go: noop, on_failure: ['', '{{.biz_id}}'], on_success: [], hook_timeout: 0}\n", []string{
+			`2:30: the name of the program is empty`,
+			`2:34: "on_failure" can't hold a template`,
+			`2:62: "on_success" is an empty list`,
+			`2:80: "hook_timeout" can't be 0`,
 		}},
 		{"flow", "tasks:\n  a: {run: [x], rate: 5, max_failures: 101%, overlap: wait, max_wait: -1s, retry: {max_later: 1}}\n  b: {go: noop, rate: 0/s, max_failures: 1.5, exit_codes: {later: [75]}}\n  c: {run: [x], exit_codes: {noop: [75], later: [75, 0]}}\n", []string{
 			`2:23: "rate" wants a rate such as 50/s, 100/m or 1000/h, not "5"`,

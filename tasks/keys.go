@@ -24,6 +24,7 @@ var sections = []section{
 	{"The file", "Paths are relative to this file. An unknown key, a value of the wrong type and an impossible combination are errors with file, line and column, all of them, before anything runs.", reflect.TypeFor[configFile]()},
 	{"A task", "A task has exactly one action: " + either(kindNames()) + ". Environment, folder, stdin, exit codes and kept output are for commands; all but the exit codes hold for commands that check and compensate too, beside any kind of action.", reflect.TypeFor[taskFile]()},
 	{"check and compensate", "A list is a command. Else exactly one is given: " + either(probeNames()) + ".", reflect.TypeFor[probeFile]()},
+	{"needs", "A name is a task, for the same execute date.", reflect.TypeFor[needFile]()},
 	{"records", "Exactly one source is given: " + either(sourceNames()) + ". A biz_id is an opaque text of 1 to 512 bytes.", reflect.TypeFor[recordsFile]()},
 	{"retry", "", reflect.TypeFor[retryFile]()},
 	{"exit_codes", "Lists of codes from 1 to 255, each in one list at most.", reflect.TypeFor[exitCodesFile]()},
@@ -82,6 +83,12 @@ func typeWords(t reflect.Type) string {
 		return "tasks by name"
 	case reflect.TypeFor[probeFile]():
 		return "list of text or section"
+	case reflect.TypeFor[needFile]():
+		return "text or section"
+	case reflect.TypeFor[daysBack]():
+		return "today, yesterday or -2d"
+	case reflect.TypeFor[calendarDate]():
+		return "date"
 	}
 	switch t.Kind() {
 	case reflect.Slice:

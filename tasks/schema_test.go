@@ -93,6 +93,8 @@ func TestSchemaTakesWhatLoads(t *testing.T) {
 		"go: noop", "go: noop, retry: {backoff: 5m}", "run: [x], exit_codes: {later: []}", "shell: x, env: {}", "go: noop, timeout: 0",
 		"go: noop, records: {csv: x, biz_id: a}", "go: noop, records: {jsonl: x, biz_id: [a, 1]}", "go: noop, records: {command: [a], format: csv}",
 		"go: noop, max_failures: 10", "go: noop, max_failures: 0.5%", "go: noop, rate: 0.5/h", "go: noop, rate: 100/m", "go: noop, max_wait: 1h30m", "go: noop, check: [x], env: {A: b}, dir: x", "run: [x], timeout: 0, check: [x], check_after: 1m, check_first: true, compensate: [x]",
+		`go: noop, schedule: "0 2 * * *", schedule_date: -2d, schedule_since: 2026-11-01`, `go: noop, schedule: "@daily"`, `go: noop, schedule: "30 4 1,15 * MON-FRI"`,
+		"go: noop, needs: [{task: a, offset: -1d}, {task: a, offset: yesterday}]", "go: noop, on_failure: [x, y], on_success: [z], hook_timeout: 5s",
 	} {
 		valid = append(valid, "tasks: {a: {"+task+"}}")
 	}
@@ -122,7 +124,9 @@ func TestSchemaRefusesUnknownKeysAndWrongTypes(t *testing.T) {
 		"go: noop, rate: 5", "go: noop, rate: 5/d", "go: noop, rate: 0/s", "go: noop, max_failures: -1", "go: noop, max_failures: 1.5", "go: noop, max_failures: 101%",
 		"go: noop, overlap: wait", "go: noop, max_wait: 10", "go: noop, records: {}", "go: noop, records: x", "go: noop, records: {lines: a, csv: b}",
 		"go: noop, records: {command: x}", "go: noop, records: {command: []}", "go: noop, records: {command: [x], format: xml}", "go: noop, records: {csv: x, biz_id: []}",
-		"go: noop, records: {csv: x, biz_id: {a: b}}", "go: noop, allow_empty: 1", "go: noop, secrets: TOKEN", "go: noop, check: x", "go: noop, check: []", "run: [x], compensate: [x]", "run: [x], check_after: 0", "run: [x], check: [x], check_first: 1", "run: [x], check: [x], compensate_timeout: 1m", "go: noop, schedule: x",
+		"go: noop, records: {csv: x, biz_id: {a: b}}", "go: noop, allow_empty: 1", "go: noop, secrets: TOKEN", "go: noop, check: x", "go: noop, check: []", "run: [x], compensate: [x]", "run: [x], check_after: 0", "run: [x], check: [x], check_first: 1", "run: [x], check: [x], compensate_timeout: 1m", "go: noop, schedule: x", `go: noop, schedule: "* * * *"`, `go: noop, schedule: "* * * * * *"`, "go: noop, schedule_date: today",
+		`go: noop, schedule: "0 2 * * *", schedule_date: tomorrow`, `go: noop, schedule: "0 2 * * *", schedule_since: 2026`, "go: noop, needs: a", "go: noop, needs: [{offset: -1d}]",
+		"go: noop, needs: [{task: a, offset: 1d}]", "go: noop, needs: [[a]]", "go: noop, on_failure: x", "go: noop, on_success: []", "go: noop, hook_timeout: 1",
 	} {
 		refused(t, s, "tasks: {a: {"+task+"}}")
 	}
@@ -162,7 +166,7 @@ func TestKeysAreTheSameEverywhere(t *testing.T) {
 	}
 	used := keysIn(plain(t, example))
 	for i, in := range []map[string]any{
-		properties, task(""), task("check anyOf properties"), task("records properties"), task("retry properties"), task("exit_codes properties"),
+		properties, task(""), task("check anyOf properties"), task("needs items anyOf properties"), task("records properties"), task("retry properties"), task("exit_codes properties"),
 	} {
 		var got, want []string
 		for k, v := range in {
