@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -106,7 +105,7 @@ func (h *Hook) run(ctx context.Context, s process.Spec, stdin []byte) error {
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
-		_, _ = io.WriteString(w, string(stdin)) // it need not read
+		_, _ = w.Write(stdin) // it need not read
 		w.Close()
 	}()
 	rec := output.NewRecorder()

@@ -11,9 +11,14 @@ import (
 
 // Need is another task that must be complete first.
 type Need struct {
-	Task string
-	back int // days
+	Task  string
+	back  int    // days
+	since string // of that task's schedule; may be empty
 }
+
+// Holds tells whether the other task is needed for a date of this one: before
+// the date since which it should run, it is not.
+func (n Need) Holds(date string) bool { return n.Date(date) >= n.since }
 
 // Date is the execute date on which the other task must be complete for one of
 // this task.
@@ -52,7 +57,11 @@ func (c *checker) needs(f *configFile, tasks []*Task) {
 				}
 				c.doc.Report(fmt.Sprintf("there is no task %q", n.Task), hint, &n.Task, n)
 			}
-			tasks[i].Needs = append(tasks[i].Needs, Need{n.Task, int(n.Offset)})
+			need := Need{Task: n.Task, back: int(n.Offset)}
+			if other := slices.Index(names, n.Task); other >= 0 && tasks[other].Schedule != nil {
+				need.since = tasks[other].Schedule.Since
+			}
+			tasks[i].Needs = append(tasks[i].Needs, need)
 		}
 	}
 	w := needsWalk{checker: c, file: f, names: names, state: make([]walkState, len(names))}
