@@ -87,7 +87,7 @@ func runGaps(ctx context.Context, a *app, c *cobra.Command, o gapsOptions, names
 		}
 		gaps = append(gaps, found...)
 	}
-	if err := list(a.p, gapColumns(where.zone), all(gaps)); err != nil {
+	if err := a.printGaps(where, gaps); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(gaps, func(g gapJSON) bool { return !g.worked() }) {
@@ -140,16 +140,47 @@ func gapTasks(ctx context.Context, where located, led *ledger.Ledger, names []st
 	return slices.Compact(names), nil
 }
 
-func gapColumns(loc *time.Location) []column[gapJSON] {
-	return []column[gapJSON]{
+// printGaps prints a row a date, and for people below the table what to do.
+func (a *app) printGaps(where located, gaps []gapJSON) error {
+	if err := list(a.p, gapColumns(where.zone, a.p.form != formTable), all(gaps)); err != nil || a.p.form != formTable {
+		return err
+	}
+	var steps []string
+	first := map[string]bool{}
+	for _, g := range gaps {
+		switch {
+		case g.worked():
+		case g.State != stateMissing || where.task(g.TaskName) == nil:
+			steps = append(steps, g.TaskName+" "+g.ExecuteDate+": "+g.Command)
+		case !first[g.TaskName]: // one line for all of the task
+			first[g.TaskName] = true
+			steps = append(steps, g.TaskName+": runner run "+shellWord(g.TaskName)+" --catch-up --since "+g.ExecuteDate)
+		}
+	}
+	if len(steps) > 0 {
+		a.p.blank()
+	}
+	for _, text := range steps {
+		if err := a.p.say("%s", text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func gapColumns(loc *time.Location, whole bool) []column[gapJSON] {
+	columns := []column[gapJSON]{
 		{name: "TASK", cell: func(g gapJSON) string { return g.TaskName }, wide: true},
 		{name: "DATE", cell: func(g gapJSON) string { return g.ExecuteDate }},
-		{name: "ZONE", cell: func(g gapJSON) string { return g.TimeZone }, wide: true},
 		{name: "STATE", cell: func(g gapJSON) string { return g.State }, tint: gapJSON.tint},
+		{name: "WHY", cell: func(g gapJSON) string { return g.Why }},
 		{name: "DUE", cell: func(g gapJSON) string { return g.DueAt.in(loc) }},
-		{name: "WHY", cell: func(g gapJSON) string { return g.Why }, wide: true},
-		{name: "COMMAND", cell: func(g gapJSON) string { return g.Command }, wide: true},
+		{name: "ZONE", cell: func(g gapJSON) string { return g.TimeZone }, wide: true},
 	}
+	if whole {
+		columns = append(columns, column[gapJSON]{name: "COMMAND", cell: func(g gapJSON) string { return g.Command }})
+	}
+	return columns
 }
 
 func (g gapJSON) tint(p palette) *color.Color {

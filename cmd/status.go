@@ -78,12 +78,9 @@ func runStatus(ctx context.Context, a *app, c *cobra.Command, o statusOptions, n
 		return causeOf(ctx, err)
 	}
 	view := &statusView{a: a, where: where, led: led, runsDir: runsDirOf(led)}
-	var missed []statusJSON
-	var notes []string
-	if o.after == "" { // else they were on the first page
-		if missed, notes, err = o.missed(ctx, view, names, from, to); err != nil {
-			return causeOf(ctx, err)
-		}
+	missed, notes, err := o.missed(ctx, view, names, from, to)
+	if err != nil {
+		return causeOf(ctx, err)
 	}
 	batches = slices.DeleteFunc(batches, func(b ledger.Batch) bool {
 		return len(names) > 0 && !slices.Contains(names, b.TaskName) || cursor.passed(b)
@@ -98,13 +95,18 @@ func runStatus(ctx context.Context, a *app, c *cobra.Command, o statusOptions, n
 	for _, n := range notes {
 		a.p.note("%s", n)
 	}
+	a.sayHidden(hidden, next, len(shown)+len(missed) == 0)
+	return nil
+}
+
+// sayHidden says what a listing of batches leaves out.
+func (a *app) sayHidden(hidden int, next string, empty bool) {
 	switch {
 	case hidden > 0:
 		a.p.note("batches not shown: %d; go on with --after %s, or --limit 0 for all", hidden, next)
-	case len(shown)+len(missed) == 0 && a.p.form.forPeople():
+	case empty && a.p.form.forPeople():
 		a.p.note("no batches match")
 	}
-	return nil
 }
 
 // batchCursor is the last batch of a page.

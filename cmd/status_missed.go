@@ -15,7 +15,7 @@ const maxMissed = 10
 
 // missed looks through all batches of the tasks, not only those shown.
 func (o *statusOptions) missed(ctx context.Context, v *statusView, names []string, from, to string) ([]statusJSON, []string, error) {
-	if len(v.where.scheduled(names)) == 0 {
+	if o.after != "" || len(v.where.scheduled(names)) == 0 { // they were on the first page
 		return nil, nil, nil
 	}
 	batches, err := v.led.Batches(ctx, "", "", "")
