@@ -18,6 +18,7 @@ type command struct {
 	stdin string // a file
 	env   []string
 	argv  []string
+	delay time.Duration // added to each fsync
 }
 
 // usage is what a command took.
@@ -48,6 +49,9 @@ func (b *bench) start(c command) (*started, error) {
 		s.cmd.Stdin = in
 	}
 	s.began = time.Now()
+	if c.delay > 0 {
+		return s, startSlow(s.cmd, c.delay)
+	}
 	return s, s.cmd.Start()
 }
 

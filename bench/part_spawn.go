@@ -99,7 +99,7 @@ func (b *bench) parallel(ids string, jobs int) contender {
 
 func (b *bench) exec(name, ids string, n, jobs int, flags ...string) contender {
 	return contender{name, func() (usage, error) {
-		return b.inLedger(n, b.execArgs(ids, jobs, flags, "/bin/true", "{}"))
+		return b.inLedger(n, command{argv: b.execArgs(ids, jobs, flags, "/bin/true", "{}")})
 	}}
 }
 
@@ -109,12 +109,13 @@ func (b *bench) execArgs(ids string, jobs int, flags []string, words ...string) 
 }
 
 // inLedger runs it in a new ledger, in which n records are done then.
-func (b *bench) inLedger(n int, argv []string) (usage, error) {
+func (b *bench) inLedger(n int, c command) (usage, error) {
 	folder, err := b.work.make("spawn")
 	if err != nil {
 		return usage{}, err
 	}
-	u, err := b.do(command{argv: argv, env: []string{"RUNNER_LEDGER=" + filepath.Join(folder, "ledger.db")}})
+	c.env = []string{"RUNNER_LEDGER=" + filepath.Join(folder, "ledger.db")}
+	u, err := b.do(c)
 	if err == nil {
 		err = u.expect(n, n)
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // peerNames are programs, and the packages that have them.
-var peerNames = [][2]string{{"xargs", "findutils"}, {"parallel", "parallel"}, {"make", "make"}, {"strace", "strace"}}
+var peerNames = [][2]string{{"xargs", "findutils"}, {"parallel", "parallel"}, {"make", "make"}}
 
 // findPeers looks for what runner is compared with, and installs what is
 // missing where it may. What is missing still is said, and skipped.
@@ -25,9 +25,6 @@ func (b *bench) findPeers() {
 			b.missing[name] = name + " is missing"
 		case name == "parallel" && !strings.Contains(text(path, "--version"), "GNU parallel"):
 			b.missing[name] = path + " is not GNU parallel"
-		case name == "strace":
-			b.peers[name] = path
-			b.tryStrace()
 		default:
 			b.peers[name] = path
 		}
@@ -51,20 +48,6 @@ func (b *bench) install(name string, updated *bool) {
 	}
 	if _, err := b.do(command{env: env, argv: []string{"apt-get", "install", "-q", "-y", "--no-install-recommends", name}}); err != nil {
 		b.say("%v", err)
-	}
-}
-
-// tryStrace sees whether it may trace here, and does delay what it is to delay.
-func (b *bench) tryStrace() {
-	u, err := b.do(command{argv: slowed("sync", b.base)})
-	switch {
-	case err != nil:
-		b.missing["strace"] = "strace can't trace here"
-	case u.wall < delay:
-		b.missing["strace"] = "strace doesn't delay an fsync"
-	}
-	if b.missing["strace"] != "" {
-		delete(b.peers, "strace")
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"runner/ledger"
+	"runner/ledger/postgres"
 	"runner/ledger/sqlite"
 )
 
@@ -20,6 +21,9 @@ const (
 
 // checkLedger looks at the ledger from outside, and then into it.
 func (d *doctor) checkLedger(ctx context.Context) error {
+	if postgres.Is(d.where.ledger) {
+		return d.checkPostgres(ctx)
+	}
 	at := sqlite.Survey(d.where.ledger)
 	refused := at.Network != nil && !d.a.flags.networkFS
 	switch {
@@ -195,5 +199,5 @@ func (d *doctor) lookInto(ctx context.Context, s *sqlite.Store) error {
 	} else {
 		d.ok("clock", "%s (%s)", d.a.now().In(d.where.zone).Format(time.RFC3339), d.where.zoneName)
 	}
-	return d.checkWork(ctx, ledger.New(s), s.RunsDir(), h)
+	return d.checkWork(ctx, ledger.New(s), s.RunsDir(), h.OldestDoubt)
 }

@@ -35,7 +35,7 @@ func (d *doctor) checkConfig() bool {
 		d.warn("ledger", "put the configuration right, or name the ledger with --ledger", "not looked at: the configuration says where it is")
 		return false
 	}
-	if d.where.ledger, err = d.a.ledgerPath(d.where.config); err != nil {
+	if d.where.ledger, d.where.runsDir, err = d.a.ledgerPlace(d.where.config); err != nil {
 		d.bad("ledger", noLedgerUse, hintOf(err), "%s", err.Error())
 		return false
 	}

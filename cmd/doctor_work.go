@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"runner/ledger"
-	"runner/ledger/sqlite"
 	"runner/runner"
 )
 
@@ -19,7 +18,7 @@ const (
 )
 
 // checkWork looks at what runs have left.
-func (d *doctor) checkWork(ctx context.Context, led *ledger.Ledger, runsDir string, h sqlite.Health) error {
+func (d *doctor) checkWork(ctx context.Context, led *ledger.Ledger, runsDir string, oldest *ledger.Entry) error {
 	d.checkStored(ctx, led)
 	in, err := runner.Inspect(ctx, led, runsDir)
 	if err != nil {
@@ -35,7 +34,7 @@ func (d *doctor) checkWork(ctx context.Context, led *ledger.Ledger, runsDir stri
 		return err
 	}
 	batches = slices.DeleteFunc(batches, func(b ledger.Batch) bool { return !d.wants(b.TaskName) })
-	d.checkDoubts(batches, h.OldestDoubt)
+	d.checkDoubts(batches, oldest)
 	d.checkBatches(batches, in)
 	return nil
 }

@@ -61,7 +61,10 @@ func (a *app) sameFlags() string {
 		b.WriteString(" --config " + shellWord(a.flags.config))
 	}
 	if a.flags.ledger != "" {
-		b.WriteString(" --ledger " + shellWord(a.flags.ledger))
+		b.WriteString(" --ledger " + shellWord(shownLedger(a.flags.ledger)))
+	}
+	if a.flags.runDir != "" {
+		b.WriteString(" --run-dir " + shellWord(a.flags.runDir))
 	}
 	return b.String()
 }

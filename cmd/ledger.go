@@ -13,5 +13,5 @@ EXIT STATUS
   0 printed or marked, 2 usage is wrong, 5 a record is running, 7 the ledger can't be used.`,
 		Example: `  runner ledger ls --date yesterday --status failed,in_doubt
   runner ledger show grant-coupon u-1001 --date 2026-11-28`,
-	}, newLedgerLsCmd(a), newLedgerShowCmd(a), newLedgerMarkCmd(a), newLedgerStatsCmd(a))
+	}, newLedgerLsCmd(a), newLedgerShowCmd(a), newLedgerMarkCmd(a), newLedgerStatsCmd(a), newLedgerMigrateCmd(a))
 }

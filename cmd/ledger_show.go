@@ -93,7 +93,7 @@ func (a *app) story(ctx context.Context, where located, k ledger.Key) (e ledger.
 	}
 	switch {
 	case errors.Is(err, ledger.ErrNoLedger):
-		return e, nil, nil, withHint(usagef("there is no record %s: no ledger at %s yet", k, where.ledger), "runner run %s --date %s makes it", k.TaskName, k.ExecuteDate)
+		return e, nil, nil, withHint(usagef("there is no record %s: no ledger at %s yet", k, where.shown()), "runner run %s --date %s makes it", k.TaskName, k.ExecuteDate)
 	case errors.Is(err, ledger.ErrNotFound):
 		return e, nil, nil, withHint(usagef("there is no record %s", k), "runner ledger ls --task %s --date %s lists those there are", k.TaskName, k.ExecuteDate)
 	}

@@ -9,14 +9,10 @@ import (
 	"time"
 
 	"runner/ledger"
-	"runner/ledger/sqlite"
 	"runner/tasks"
 )
 
-const (
-	configName    = "runner.yaml"
-	defaultLedger = ".runner/ledger.db" // Windows takes the slash too
-)
+const configName = "runner.yaml"
 
 // errNoConfig says that no configuration was found.
 var errNoConfig = withHint(usagef("there is no %s here or in a parent folder", configName),
@@ -25,7 +21,8 @@ var errNoConfig = withHint(usagef("there is no %s here or in a parent folder", c
 // located is where a command works: its configuration, ledger and zone.
 type located struct {
 	config   *tasks.Config // nil: there is none
-	ledger   string        // path
+	ledger   string        // path or address; for people see shown
+	runsDir  string        // where run files lie, unless that is beside the ledger
 	zone     *time.Location
 	zoneName string
 }
@@ -48,7 +45,7 @@ func (a *app) locate(need bool) (located, error) {
 	case need || !errors.Is(err, errNoConfig):
 		return l, err
 	}
-	if l.ledger, err = a.ledgerPath(l.config); err != nil {
+	if l.ledger, l.runsDir, err = a.ledgerPlace(l.config); err != nil {
 		return l, err
 	}
 	l.zone, l.zoneName, err = a.zoneOf(l.config)
@@ -97,32 +94,6 @@ func (a *app) configPath() (string, error) {
 	}
 }
 
-// ledgerPath is --ledger, else $RUNNER_LEDGER, else what the configuration
-// says, else .runner/ledger.db beside it or in the working directory.
-func (a *app) ledgerPath(c *tasks.Config) (string, error) {
-	path := a.flags.ledger
-	if path == "" {
-		path = a.getenv("RUNNER_LEDGER")
-	}
-	if path == "" && c != nil {
-		path = c.Ledger
-		if path == "" {
-			path = filepath.Join(c.Dir, defaultLedger)
-		}
-	}
-	if path == "" {
-		path = defaultLedger
-	}
-	if scheme, _, ok := strings.Cut(path, "://"); ok {
-		return "", withHint(usagef("ledger addresses of the kind %s:// are not supported", scheme), "give the path of a file on a local disk")
-	}
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return "", usagef("can't tell the working directory: %w", err)
-	}
-	return abs, nil
-}
-
 func (a *app) zoneOf(c *tasks.Config) (*time.Location, string, error) {
 	if tz := strings.TrimPrefix(a.getenv("TZ"), ":"); tz != "" && (c == nil || c.TimeZone == "") {
 		// Go takes a zone that it doesn't know for UTC, which would be another business date.
@@ -143,9 +114,7 @@ func (a *app) zoneOf(c *tasks.Config) (*time.Location, string, error) {
 // openReader opens the ledger for reading. It fails with ledger.ErrNoLedger
 // if there is none.
 func (a *app) openReader(ctx context.Context, l located) (*ledger.Ledger, error) {
-	s, err := sqlite.Open(ctx, l.ledger, sqlite.Options{
-		ReadOnly: true, AllowNetworkFS: a.flags.networkFS, Version: programVersion(),
-	})
+	s, err := a.openStore(ctx, l, openOptions{readOnly: true})
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +126,7 @@ func (a *app) openReader(ctx context.Context, l located) (*ledger.Ledger, error)
 func (a *app) openListed(ctx context.Context, where located) (*ledger.Ledger, error) {
 	led, err := a.openReader(ctx, where)
 	if errors.Is(err, ledger.ErrNoLedger) {
-		a.p.note("there is no ledger at %s yet", where.ledger)
+		a.p.note("there is no ledger at %s yet", where.shown())
 		return nil, nil
 	}
 	return led, causeOf(ctx, err)
@@ -165,11 +134,8 @@ func (a *app) openListed(ctx context.Context, where located) (*ledger.Ledger, er
 
 // openWriter opens the ledger for a command that writes. A run makes it where
 // there is none, and says so.
-func (a *app) openWriter(ctx context.Context, l located, create bool) (*ledger.Ledger, *sqlite.Store, error) {
-	s, err := sqlite.Open(ctx, l.ledger, sqlite.Options{
-		Create:         create && (l.config == nil || l.config.CreateLedger),
-		AllowNetworkFS: a.flags.networkFS, Version: programVersion(),
-	})
+func (a *app) openWriter(ctx context.Context, l located, create bool) (*ledger.Ledger, store, error) {
+	s, err := a.openStore(ctx, l, openOptions{create: create && (l.config == nil || l.config.CreateLedger)})
 	if errors.Is(err, ledger.ErrNoLedger) {
 		return nil, nil, noLedger(create, err)
 	}

@@ -25,6 +25,7 @@ type sharedFlags struct {
 	quiet, verbose bool
 	noColor        bool
 	networkFS      bool
+	runDir         string
 }
 
 func newApp(e env) *app {
@@ -122,7 +123,8 @@ func addSharedFlags(c *cobra.Command, f *sharedFlags) {
 	p := c.PersistentFlags()
 	p.SortFlags = false
 	p.StringVar(&f.config, "config", "", "configuration `FILE` (default: $RUNNER_CONFIG, else runner.yaml here or in the nearest parent)")
-	p.StringVar(&f.ledger, "ledger", "", "ledger `PATH` (default: $RUNNER_LEDGER, else the configuration's, else .runner/ledger.db beside it)")
+	p.StringVar(&f.ledger, "ledger", "", "ledger `PATH`, or postgres://user@host/database (default: $RUNNER_LEDGER, else the configuration's, else .runner/ledger.db beside it)")
+	p.StringVar(&f.runDir, "run-dir", "", "`DIR` of this host's run files, for a ledger on PostgreSQL (default: .runner/runs beside the configuration)")
 	p.VarP(&f.output, "output", "o", "form of what is printed on stdout")
 	p.BoolVarP(&f.quiet, "quiet", "q", false, "no notes, no progress")
 	p.BoolVarP(&f.verbose, "verbose", "v", false, "say more on stderr")

@@ -43,7 +43,7 @@ func runRunsShow(ctx context.Context, a *app, id string) error {
 	}
 	led, err := a.openReader(ctx, where)
 	if errors.Is(err, ledger.ErrNoLedger) {
-		return withHint(usagef("there is no run %s: no ledger at %s yet", id, where.ledger), "runner run makes it; --ledger PATH names another one")
+		return withHint(usagef("there is no run %s: no ledger at %s yet", id, where.shown()), "runner run makes it; --ledger PATH names another one")
 	}
 	if err != nil {
 		return causeOf(ctx, err)

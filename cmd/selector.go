@@ -121,7 +121,7 @@ func (a *app) openChoosing(ctx context.Context, where located, dryRun bool) (*le
 	if dryRun {
 		led, err := a.openReader(ctx, where)
 		if errors.Is(err, ledger.ErrNoLedger) {
-			a.p.note("nothing to do: there is no ledger at %s yet", where.ledger)
+			a.p.note("nothing to do: there is no ledger at %s yet", where.shown())
 			return nil, "", nil
 		}
 		return led, "", err

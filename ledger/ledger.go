@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 )
@@ -17,9 +19,14 @@ type Ledger struct {
 	Rand func() float64
 }
 
-// New puts the rules on top of a store.
+// New puts the rules on top of a store. Their clock is the store's, if it has
+// one.
 func New(s Store) *Ledger {
-	return &Ledger{store: s, Now: func() time.Time { return time.Now().UTC() }, Rand: rand.Float64}
+	l := &Ledger{store: s, Now: func() time.Time { return time.Now().UTC() }, Rand: rand.Float64}
+	if c, ok := s.(Clock); ok {
+		l.Now = c.Now
+	}
+	return l
 }
 
 // Store gives the store underneath, for reading.
@@ -112,16 +119,27 @@ func (l *Ledger) settle(tx Tx, reports []Report, p Policy, now time.Time, held m
 	if len(reports) == 0 {
 		return nil, nil
 	}
-	entries, err := settling(tx, reports, held)
+	read, err := notHeld(tx, reports, held)
 	if err != nil {
 		return nil, err
 	}
+	moved := make(map[int64]int, len(reports)) // by which report a record moved last
 	out := make([]Settled, len(reports))
 	changes := make([]Change, 0, len(reports))
 	of := make([]int, 0, len(reports)) // the report of each change
 	lines := make(map[int]Attempt)
+	known := func(r Report) (Entry, bool) {
+		if at, ok := moved[r.RecordID]; ok {
+			return out[at].Entry, true
+		}
+		if e, ok := read[r.RecordID]; ok {
+			return e, true
+		}
+		e, ok := held[r.RecordID]
+		return e, ok && e.Fence == r.Fence
+	}
 	for i, r := range reports {
-		before, ok := entries[r.RecordID]
+		before, ok := known(r)
 		if !ok {
 			out[i] = Settled{r, Entry{}, Stale}
 			continue
@@ -135,7 +153,7 @@ func (l *Ledger) settle(tx Tx, reports []Report, p Policy, now time.Time, held m
 		}
 		if fate == Moved {
 			changes, of = append(changes, Change{before, after}), append(of, i)
-			entries[r.RecordID] = after
+			moved[r.RecordID] = i
 		}
 		out[i] = Settled{r, after, fate}
 	}
@@ -146,34 +164,34 @@ func (l *Ledger) settle(tx Tx, reports []Report, p Policy, now time.Time, held m
 	if err != nil {
 		return nil, err
 	}
-	told := make([]Attempt, 0, len(lines))
-	for i := range reports {
-		if line, ok := lines[i]; ok {
-			told = append(told, line)
-		}
-	}
-	return out, tx.AddAttempts(told)
+	return out, tx.AddAttempts(inOrder(lines))
 }
 
-// settling gives the records of reports: those not held are read.
-func settling(tx Tx, reports []Report, held map[int64]Entry) (map[int64]Entry, error) {
-	entries := make(map[int64]Entry, len(reports))
+func inOrder(lines map[int]Attempt) []Attempt {
+	list := make([]Attempt, 0, len(lines))
+	for _, i := range slices.Sorted(maps.Keys(lines)) {
+		list = append(list, lines[i])
+	}
+	return list
+}
+
+// notHeld reads the records of reports that the run doesn't hold.
+func notHeld(tx Tx, reports []Report, held map[int64]Entry) (map[int64]Entry, error) {
 	var missing []int64
 	for _, r := range reports {
-		if e, ok := held[r.RecordID]; ok && e.Fence == r.Fence {
-			entries[r.RecordID] = e
-		} else {
+		if e, ok := held[r.RecordID]; !ok || e.Fence != r.Fence {
 			missing = append(missing, r.RecordID)
 		}
 	}
 	if len(missing) == 0 {
-		return entries, nil
+		return nil, nil
 	}
-	read, err := tx.Get(missing)
-	for _, e := range read {
-		entries[e.ID] = e
+	list, err := tx.Get(missing)
+	read := make(map[int64]Entry, len(list))
+	for _, e := range list {
+		read[e.ID] = e
 	}
-	return entries, err
+	return read, err
 }
 
 // settleAgain settles what another hand has changed since the run claimed it.
@@ -236,16 +254,4 @@ func (l *Ledger) settleKept(tx Tx, e Entry, p Policy, now time.Time) (Entry, err
 		}
 	}
 	return e, nil
-}
-
-func getMap(r Reader, ids []int64) (map[int64]Entry, error) {
-	entries, err := r.Get(ids)
-	if err != nil {
-		return nil, err
-	}
-	m := make(map[int64]Entry, len(entries))
-	for _, e := range entries {
-		m[e.ID] = e
-	}
-	return m, nil
 }

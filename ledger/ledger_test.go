@@ -31,6 +31,42 @@ func TestAPlanOfWhatIsKnownWritesNothing(t *testing.T) {
 	}
 }
 
+func TestAPlanThatExpectsNewRecordsFindsTheSame(t *testing.T) {
+	for name, in := range map[string][]ledger.Input{
+		"all new":      inputs("x", "y", "z"),
+		"one is known": inputs("x", "a", "z"),
+		"all known":    inputs("b", "a"),
+		"one twice":    inputs("x", "y", "x"),
+		"changed":      {{BizID: "x"}, {BizID: "a", Payload: []byte(`{"id":"changed"}`)}},
+	} {
+		var got [2][]ledger.Planned
+		var entries [2][]ledger.Entry
+		for i := range got {
+			b := newBench(t)
+			b.plan("a", "b")
+			var err error
+			got[i], err = b.Plan(t.Context(), b.run.BatchID, in, ledger.PlanOptions{New: i == 1})
+			b.must(err)
+			entries[i], err = list(b)
+			b.must(err)
+		}
+		if d := cmp.Diff(got[0], got[1]); d != "" {
+			t.Errorf("%s (-without +with):\n%s", name, d)
+		}
+		if d := cmp.Diff(entries[0], entries[1]); d != "" {
+			t.Errorf("%s, in the ledger (-without +with):\n%s", name, d)
+		}
+	}
+}
+
+func list(b *bench) (all []ledger.Entry, err error) {
+	err = b.Store().View(b.t.Context(), func(r ledger.Reader) (err error) {
+		all, err = r.List(ledger.Query{})
+		return err
+	})
+	return all, err
+}
+
 func TestAChangedPayloadIsTakenOnlyBeforeTheFirstStart(t *testing.T) {
 	b := newBench(t)
 	starts := map[string]func(id int64){

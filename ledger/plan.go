@@ -1,6 +1,9 @@
 package ledger
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // Planned is what Plan found for one input.
 type Planned struct {
@@ -13,24 +16,73 @@ type Planned struct {
 // PlanOptions say how to plan.
 type PlanOptions struct {
 	Fresh bool // pending records that have been started take a changed payload too
-	New   bool // the inputs are probably new: don't look before writing
+	New   bool // the inputs are probably all new, and all different: don't look before writing
 }
 
 // Plan enters the inputs that a batch doesn't hold yet. Where all are known
 // and unchanged it only reads.
 func (l *Ledger) Plan(ctx context.Context, batch int64, in []Input, o PlanOptions) ([]Planned, error) {
-	if !o.New {
-		planned, todo, err := l.preview(ctx, batch, in)
-		if err != nil || !todo {
+	if o.New && len(in) > 0 {
+		planned, err := l.enterNew(ctx, batch, in)
+		if !errors.Is(err, errNotNew) {
 			return planned, err
 		}
 	}
-	var planned []Planned
-	err := l.store.Update(ctx, func(tx Tx) (err error) {
+	planned, todo, err := l.preview(ctx, batch, in)
+	if err != nil || !todo {
+		return planned, err
+	}
+	err = l.store.Update(ctx, func(tx Tx) (err error) {
 		planned, err = enter(tx, batch, in, o.Fresh)
 		return err
 	})
 	return planned, err
+}
+
+// errNotNew undoes a transaction that was to enter only what is new.
+var errNotNew = errors.New("not all of these are new")
+
+// enterNew enters inputs that are all new and different, or else nothing.
+func (l *Ledger) enterNew(ctx context.Context, batch int64, in []Input) ([]Planned, error) {
+	var planned []Planned
+	err := l.store.Update(ctx, func(tx Tx) error {
+		planned = make([]Planned, len(in))
+		added, err := tx.Insert(batch, in)
+		if err == nil && added < int64(len(in)) {
+			err = errNotNew
+		}
+		if err != nil {
+			return err
+		}
+		ids, err := numbersOf(tx, batch, in)
+		for i, id := range ids {
+			planned[i] = Planned{ID: id, New: true}
+		}
+		return err
+	})
+	return planned, err
+}
+
+// numbersOf gives the numbers of inputs that were just inserted, all different.
+// They rise in their order, so where the first and the last are as far apart
+// as there are inputs, none needs to be asked for between.
+func numbersOf(tx Tx, batch int64, in []Input) ([]int64, error) {
+	ids := make([]int64, len(in))
+	ends, err := tx.Find(batch, []Input{in[0], in[len(in)-1]})
+	if err != nil {
+		return nil, err
+	}
+	if first := ends[0].ID; ends[1].ID-first == int64(len(in)-1) {
+		for i := range ids {
+			ids[i] = first + int64(i)
+		}
+		return ids, nil
+	}
+	known, err := tx.Find(batch, in)
+	for i, k := range known {
+		ids[i] = k.ID
+	}
+	return ids, err
 }
 
 // Preview says what Plan would find, and changes nothing.

@@ -13,14 +13,22 @@ type Store interface {
 	// ID is the ledger's own UUID, made when it was created.
 	ID() string
 	// View runs fn on one consistent snapshot. Keep it short: a long reader
-	// holds up checkpoints.
+	// holds up checkpoints, or vacuum.
 	View(ctx context.Context, fn func(Reader) error) error
 	// Update runs fn in one write transaction that is durable when Update
 	// returns nil. If fn fails, nothing is written and its error is returned.
+	// fn may be called again from the start, on another Tx, and must not keep
+	// what it did before.
 	// ctx limits the wait for the start; once begun, it is not cancelled.
 	Update(ctx context.Context, fn func(Tx) error) error
 	// Close waits for what is under way.
 	Close() error
+}
+
+// Clock is a store whose database has a clock that all its users share.
+type Clock interface {
+	// Now is the time by that clock, UTC.
+	Now() time.Time
 }
 
 // Reader reads within one snapshot.
@@ -32,7 +40,7 @@ type Reader interface {
 	// Find says for each input, in order, what a batch holds. It compares
 	// payloads as bytes; a nil payload equals only a nil payload.
 	Find(batch int64, in []Input) ([]Known, error)
-	// Get gives the records that exist, in the order of the numbers.
+	// Get gives the records that exist, in the order of ids.
 	Get(ids []int64) ([]Entry, error)
 	// Count counts the statuses of those that exist.
 	Count(ids []int64) (Counts, error)
@@ -44,15 +52,22 @@ type Reader interface {
 	Runs(q RunQuery) ([]Run, error)
 }
 
-// Tx reads and writes within one transaction.
+// Tx reads and writes within one transaction. Where others may write at the
+// same time, what it reads can be out of date: Swap and PutBatch see to it
+// that nothing is built on that.
 type Tx interface {
 	Reader
+	// Lock is Get for records that are about to be changed. One that another
+	// transaction is changing at this moment is left out, as is one that
+	// doesn't exist.
+	Lock(ids []int64) ([]Entry, error)
 	// PutBatch writes a batch, without its counts, FirstID and LastID, which
 	// the store keeps itself. With ID 0 it inserts it if there is none for
-	// its task and date, and in any case sets ID.
+	// its task and date, and in any case sets ID. If another transaction has
+	// written the batch since this one read it, this one is run again.
 	PutBatch(b *Batch) error
-	// Insert adds, as pending and in the order given, the inputs that the
-	// batch doesn't hold yet, and says how many that were.
+	// Insert adds, as pending, the inputs that the batch doesn't hold yet, and
+	// says how many that were. Their numbers rise in the order given.
 	Insert(batch int64, in []Input) (int64, error)
 	// Swap writes each change whose record still has the old status and
 	// fence, and gives the positions of those that had not.

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -97,7 +98,7 @@ func (l *Ledger) claim(tx Tx, w Work, now time.Time, out *Worked) error {
 	if len(w.Candidates) == 0 || w.Max == 0 {
 		return nil
 	}
-	entries, err := getMap(tx, w.Candidates)
+	entries, err := tx.Get(w.Candidates)
 	if err != nil {
 		return err
 	}
@@ -106,33 +107,33 @@ func (l *Ledger) claim(tx Tx, w Work, now time.Time, out *Worked) error {
 	if err != nil {
 		return err
 	}
-	taken := make(map[int]bool, len(stale))
-	for _, i := range stale {
-		taken[i] = true
-	}
-	for i, c := range changes {
-		if taken[i] { // by another run, since we read it
-			out.Left = append(out.Left, Judged{Entry: c.New, Verdict: Verdict{Do: Busy}})
+	slices.Sort(stale)
+	out.Claimed = make([]Entry, 0, len(changes))
+	for i := range changes {
+		if len(stale) > 0 && stale[0] == i { // taken by another run, since we read it
+			stale = stale[1:]
+			out.Left = append(out.Left, Judged{Entry: changes[i].New, Verdict: Verdict{Do: Busy}})
 			continue
 		}
-		out.Claimed = append(out.Claimed, c.New)
+		out.Claimed = append(out.Claimed, changes[i].New)
 	}
 	return nil
 }
 
 // choose makes claims of the candidates that the rules let start, until there
 // are enough.
-func choose(w Work, entries map[int64]Entry, now time.Time, out *Worked) []Change {
-	changes := make([]Change, 0, w.Max)
+func choose(w Work, entries []Entry, now time.Time, out *Worked) []Change {
+	changes := make([]Change, 0, min(w.Max, len(entries)))
 	for i, id := range w.Candidates {
 		if len(changes) == w.Max {
 			out.Rest = w.Candidates[i:]
 			break
 		}
-		e, ok := entries[id]
-		if !ok {
+		if len(entries) == 0 || entries[0].ID != id { // it doesn't exist
 			continue
 		}
+		e := entries[0]
+		entries = entries[1:]
 		v := Judge(e, w.Policy, now, w.Asked != nil && w.Asked(e.ID))
 		if !v.Do.Starts() || Alone(e) != w.Alone || w.AskOnly && v.Do != StartCheck {
 			out.Left = append(out.Left, Judged{Entry: e, Verdict: v})

@@ -203,14 +203,15 @@ func (e *engine) apply(out ledger.Worked) {
 	if ledger.Halted(out.Batch, e.row.StartedAt) {
 		e.halting, e.sum.HaltReason = true, out.Batch.HaltReason
 	}
-	for _, s := range out.Settled {
+	for i := range out.Settled {
+		s := &out.Settled[i]
 		delete(e.unsettled, s.RecordID)
 		if s.Fate == ledger.TooLate {
 			e.sum.LateEnds++
 		}
 		e.sort(ledger.Judged{Entry: s.Entry, Verdict: ledger.Judge(s.Entry, e.Task.Policy, now, e.hasAsked(s.RecordID))}, s.RecordID, now)
 		if s.Outcome != ledger.NotStarted {
-			e.Observe(Event{Settled: &s})
+			e.Observe(Event{Settled: s})
 		}
 	}
 	e.pace.add(len(out.Settled), now)

@@ -40,10 +40,12 @@ func (e *engine) plan(ctx context.Context) (*roaring64.Bitmap, error) {
 		if err != nil {
 			return err
 		}
-		how.New = planned[len(planned)-1].New // a list is mostly new, or mostly known
+		how.New = true // as long as all is: a list is mostly new, or mostly known
 		for _, p := range planned {
+			how.New = how.New && p.New
 			if !scope.CheckedAdd(uint64(p.ID)) {
 				e.sum.Duplicates++
+				how.New = false
 				continue
 			}
 			e.note(p, todo)

@@ -79,8 +79,11 @@ func (s *supply) putOff(no uint32) bool {
 // take gives at most n records. In a shared scope it goes no further than to
 // the end of a block, as the next one may have to be passed by.
 func (s *supply) take(n int) (ids []int64) {
-	for len(ids) < n && s.more() && !(s.shared && len(s.block) == 0 && len(ids) > 0) {
+	for len(ids) < n && s.more() {
 		if len(s.block) == 0 {
+			if s.shared && len(ids) > 0 {
+				break
+			}
 			s.open()
 		}
 		k := min(n-len(ids), len(s.block))

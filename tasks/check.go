@@ -17,6 +17,8 @@ import (
 type checker struct {
 	doc *decode.Document
 	dir string // of the configuration
+	// databases are addresses by name, as they are written.
+	databases map[string]string
 }
 
 func (c *checker) config(f *configFile, path string) *Config {
@@ -31,6 +33,7 @@ func (c *checker) config(f *configFile, path string) *Config {
 	if len(f.Tasks) == 0 {
 		c.doc.Report("there are no tasks", "add one under tasks:, see runner init", &f.Tasks, f)
 	}
+	c.takeDatabases(f)
 	for i := range f.Tasks {
 		p := &f.Tasks[i]
 		if err := ledger.CheckTaskName(p.Key); err != nil {
@@ -78,12 +81,15 @@ func (c *checker) report(err error, ptrs ...any) {
 }
 
 func (c *checker) task(name string, f *taskFile) *Task {
-	t := &Task{Name: name, Description: f.Description, records: f.Records, dir: c.dir, HasRecords: c.doc.Has(&f.Records)}
+	t := &Task{Name: name, Description: f.Description, records: f.Records, dir: c.dir, databases: c.databases, HasRecords: c.doc.Has(&f.Records)}
 	t.plan = plan{name: name, policy: c.policy(f), flow: c.flow(f), jobs: f.Jobs, allowEmpty: f.AllowEmpty, secrets: f.Secrets}
 	c.choices(f)
 	c.jobs(f)
 	if t.HasRecords {
 		t.source = c.records(&f.Records)
+	}
+	if c.doc.Has(&f.Records.SQL) {
+		t.plan.addresses = []string{t.address(f.Records.SQL.Database)}
 	}
 	for i, s := range f.Secrets {
 		if !validEnvName(s) {

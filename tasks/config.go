@@ -73,7 +73,10 @@ func (c *Config) Task(name string) (*Task, error) {
 var variable = regexp.MustCompile(`\$\{([^}]*)(\}?)`)
 
 // expand replaces ${NAME} by the value of that environment variable.
-func expand(s string) (string, error) {
+func expand(s string) (string, error) { return expandTelling(s, func(string) {}) }
+
+// expandTelling is expand that tells each value.
+func expandTelling(s string, tell func(value string)) (string, error) {
 	var errs []error
 	out := variable.ReplaceAllStringFunc(s, func(m string) string {
 		parts := variable.FindStringSubmatch(m)
@@ -83,6 +86,8 @@ func expand(s string) (string, error) {
 			errs = append(errs, fmt.Errorf("%q has no closing brace", m))
 		case !ok:
 			errs = append(errs, fmt.Errorf("environment variable %q is not set", parts[1]))
+		default:
+			tell(value)
 		}
 		return value
 	})

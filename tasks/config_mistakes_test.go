@@ -41,9 +41,6 @@ func TestMistakesAreToldWithTheirPlaces(t *testing.T) {
 		{"broken", "tasks: [a\n", []string{"2:1: this is no YAML: did not find expected ',' or ']'"}},
 		{"tab", "tasks:\n\ta: 1\n", []string{"2:1: this is no YAML: found character that cannot start any token"}},
 		{"unknown key", "tasks:\n  a:\n    go: noop\n    schedules: x\n", []string{`4:5: unknown key "schedules", did you mean "schedule"?`}},
-		{"later keys", "tasks:\n  a: {go: noop, http: {}, sql: x}\n", []string{
-			`2:17: unknown key "http"`, `2:27: unknown key "sql"`,
-		}},
 		{"schedule", "tasks:\n  a: {go: noop, schedule: 0 0 30 2 *}\n  b: {go: noop, schedule: 0 25 * * *, schedule_date: tomorrow}\n  c: {go: noop, schedule_since: 2026-02-30}\n  d: {go: noop, schedule: daily}\n  e: {go: noop, schedule_date: today}\n", []string{
 			`2:27: "schedule" names a time that never comes: "0 0 30 2 *"`,
 			`3:27: "schedule" isn't understood: "0 25 * * *"`,
@@ -64,6 +61,9 @@ func TestMistakesAreToldWithTheirPlaces(t *testing.T) {
 			`2:34: "on_failure" can't hold a template`,
 			`2:62: "on_success" is an empty list`,
 			`2:80: "hook_timeout" can't be 0`,
+		}},
+		{"a section as text", "tasks:\n  a: {go: noop, sql: x, ned: [b]}\n", []string{
+			`2:22: "sql" wants keys with values, not "x"`, `2:25: unknown key "ned"`,
 		}},
 		{"flow", "tasks:\n  a: {run: [x], rate: 5, max_failures: 101%, overlap: wait, max_wait: -1s, retry: {max_later: 1}}\n  b: {go: noop, rate: 0/s, max_failures: 1.5, exit_codes: {later: [75]}}\n  c: {run: [x], exit_codes: {noop: [75], later: [75, 0]}}\n", []string{
 			`2:23: "rate" wants a rate such as 50/s, 100/m or 1000/h, not "5"`,
@@ -104,7 +104,7 @@ func TestMistakesAreToldWithTheirPlaces(t *testing.T) {
 		}},
 		{"duplicate keys", "tasks:\n  a: {go: noop}\n  a: {go: noop}\n", []string{`3:3: key "a" is given twice, first on line 2`}},
 		{"both kinds", "tasks:\n  a:\n    run: [x]\n    shell: y\n", []string{`4:12: "run" and "shell" exclude each other`}},
-		{"no kind", "tasks:\n  a:\n    jobs: 1\n", []string{"3:5: nothing to do: give one of run, shell, go"}},
+		{"no kind", "tasks:\n  a:\n    jobs: 1\n", []string{"3:5: nothing to do: give one of run, shell, go, http, sql"}},
 		{"values", "timezone: Mars/X\ntasks:\n  -a:\n    go: noop\n    jobs: 0\n    timeout: -1s\n    retry: {attempts: 0, backoff: 10s, max_backoff: 1s}\n", []string{
 			`1:11: "Mars/X" is no time zone`,
 			`3:3: task name "-a" starts with '-'`,
@@ -116,7 +116,7 @@ func TestMistakesAreToldWithTheirPlaces(t *testing.T) {
 		{"records", "tasks:\n  a: {go: noop, records: {lines: a, csv: b}}\n  b: {go: noop, records: {lines: a, biz_id: x}}\n  c: {go: noop, records: {biz_id: x}}\n  d: {go: noop, records: {csv: '{{.biz_id}}', biz_id: [a, a]}}\n", []string{
 			`2:42: "lines" and "csv" exclude each other`,
 			`3:45: "biz_id" names columns of a csv or members of a jsonl`,
-			`4:26: "records" needs one of lines, csv, jsonl, command, glob`,
+			`4:26: "records" needs one of lines, csv, jsonl, command, glob, http, sql`,
 			`5:32: template "{{.biz_id}}": there is no .biz_id, only .execute_date`,
 			`5:59: "biz_id" names "a" twice`,
 		}},

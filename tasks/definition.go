@@ -18,7 +18,7 @@ func FromDefinition(name string, d runner.Definition, jobs int) (runner.Task, er
 	}
 	if d.Incomplete {
 		return runner.Task{}, &HintError{
-			Msg:  fmt.Sprintf("task %s: its command held a secret, which was not stored", name),
+			Msg:  fmt.Sprintf("task %s: it held a secret, which was not stored", name),
 			Hint: "give the command, or the configuration, again; name secrets by environment variables instead",
 		}
 	}
@@ -32,7 +32,7 @@ func FromDefinition(name string, d runner.Definition, jobs int) (runner.Task, er
 	if err != nil {
 		return runner.Task{}, fmt.Errorf("task %s: its stored definition: %w", name, err)
 	}
-	doubts, err := storedDoubts(&d)
+	doubts, err := storedDoubts(&d, s)
 	if err != nil {
 		return runner.Task{}, fmt.Errorf("task %s: its stored definition: %w", name, err)
 	}

@@ -17,6 +17,7 @@ type doubts struct {
 	check      *probe // nil: none
 	compensate *probe // nil: none
 	checkAfter bool   // it says from when on absent is believed
+	byGuard    bool   // the check is that of the action itself, and isn't stored
 }
 
 // doubts takes what the task says of records in doubt, its action being known.
@@ -41,6 +42,12 @@ func (c *checker) doubts(f *taskFile, p *plan) {
 	}
 	c.probeTimeout("check_timeout", &f.CheckTimeout, &p.policy.CheckTimeout)
 	c.probeTimeout("compensate_timeout", &f.CompensateTimeout, &p.policy.CompensateTimeout)
+	if p.takeGuard() {
+		if c.doc.Has(&f.Check) {
+			c.doc.Report("a guarded action has its own check", "leave it out, or turn the guard off: guard: off", &f.Check)
+		}
+		return
+	}
 	if !c.doc.Has(&f.Check) {
 		return
 	}
@@ -51,6 +58,18 @@ func (c *checker) doubts(f *taskFile, p *plan) {
 		c.doc.Report(`with "timeout" 0 a task with a check must give "check_after"`,
 			"it is how long after an attempt its effect may still appear", &f.Timeout)
 	}
+}
+
+// takeGuard makes the guard of an action the check of the task, if it has one.
+// It waits for whatever may still take effect, so absent is believed at once.
+func (p *plan) takeGuard() bool {
+	g, ok := p.spec.(guarded)
+	if !ok || g.guard() == nil {
+		return false
+	}
+	p.doubts.check, p.doubts.checkAfter, p.doubts.byGuard = &probe{p.kind, g.guard()}, true, true
+	p.policy.Check, p.policy.Idempotent, p.policy.CheckAfter = true, true, 0
+	return true
 }
 
 var needsHints = map[string]string{"compensate": "only a check can tell that half an effect is there, and that none is left of it"}
@@ -151,7 +170,7 @@ func (d doubts) store(def *runner.Definition, mask *output.Masker) error {
 		kind  *string
 		into  *json.RawMessage
 	}{{d.check, &def.CheckKind, &def.Check}, {d.compensate, &def.CompensateKind, &def.Compensate}} {
-		if p.probe == nil {
+		if p.probe == nil || p.probe == d.check && d.byGuard {
 			continue
 		}
 		stored, incomplete := p.probe.spec.masked(mask)
@@ -165,7 +184,10 @@ func (d doubts) store(def *runner.Definition, mask *output.Masker) error {
 }
 
 // storedDoubts is the inverse of doubts.store.
-func storedDoubts(def *runner.Definition) (d doubts, err error) {
+func storedDoubts(def *runner.Definition, action spec) (d doubts, err error) {
+	if g, ok := action.(guarded); ok && def.Check == nil && g.guard() != nil {
+		return doubts{check: &probe{def.Kind, g.guard()}, checkAfter: true, byGuard: true}, nil
+	}
 	for _, p := range []struct {
 		name string
 		has  bool

@@ -12,6 +12,7 @@ type configFile struct {
 	Namespace    string               `yaml:"namespace" jsonschema_description:"Goes into idempotency keys. Set it where two projects write to one business database."`
 	CreateLedger bool                 `yaml:"create_ledger" default:"true" jsonschema_description:"With false a missing ledger is an error (exit 7) instead of a new one."`
 	TimeZone     string               `yaml:"timezone" default:"the system's" jsonschema_description:"In which today is meant, such as Asia/Shanghai or UTC."`
+	Databases    decode.Map[string]   `yaml:"databases" jsonschema_description:"Addresses of business databases by name, for sql. ${NAME} is replaced by that environment variable; passwords are masked everywhere."`
 	Tasks        decode.Map[taskFile] `yaml:"tasks" jsonschema:"required" jsonschema_description:"The tasks by name; at least one."`
 }
 
@@ -23,12 +24,14 @@ type taskFile struct {
 	Run               []string           `yaml:"run" jsonschema:"minItems=1" jsonschema_description:"A program and its arguments. It is looked up beside this file, then in PATH. Arguments may hold {{.biz_id}}, {{.execute_date}}, {{.fields.NAME}}, {{.task_name}}, {{.generation}} and {{.idempotency_key}}."`
 	Shell             string             `yaml:"shell" jsonschema_description:"A script for sh. The record comes as \"$1\", $RUNNER_BIZ_ID, $RUNNER_EXECUTE_DATE and $RUNNER_FIELD_NAME, never by a template."`
 	Go                string             `yaml:"go" jsonschema_description:"The name of a Go function that is built in."`
+	HTTP              httpFile           `yaml:"http" jsonschema_description:"An HTTP request, see http."`
+	SQL               sqlFile            `yaml:"sql" jsonschema_description:"Statements in one transaction of a database, see sql. With its guard the effect is exactly once."`
 	Env               decode.Map[string] `yaml:"env" jsonschema_description:"Environment variables of commands, added to those of runner."`
 	Dir               string             `yaml:"dir" default:"that of the file" jsonschema_description:"The folder in which the command runs."`
 	Stdin             choice             `yaml:"stdin" default:"nothing" jsonschema:"enum=json" jsonschema_description:"What the command reads on stdin: the whole record as JSON."`
 	Idempotent        bool               `yaml:"idempotent" default:"false" jsonschema_description:"Repeating the action is harmless, so an attempt whose outcome is unknown is repeated."`
 	Check             probeFile          `yaml:"check" jsonschema_description:"Tells whether the effect of a record is there. A program and its arguments, as for run (exit 0: it is there, 1: it isn't, 2: half of it is, any other can't tell), or a section, see check and compensate. It is asked when the outcome of an attempt is unknown, and changes nothing."`
-	CheckAfter        Duration           `yaml:"check_after" default:"0s; for go the timeout" jsonschema_description:"How long after an attempt its effect may still appear: so long a check isn't believed that it is absent. To be given with a timeout of 0."`
+	CheckAfter        Duration           `yaml:"check_after" default:"0s; for go and http the timeout" jsonschema_description:"How long after an attempt its effect may still appear: so long a check isn't believed that it is absent. To be given with a timeout of 0."`
 	CheckFirst        bool               `yaml:"check_first" default:"false" jsonschema_description:"The check is asked before a first attempt too; what is there already is done."`
 	CheckTimeout      Duration           `yaml:"check_timeout" default:"1m" jsonschema_description:"How long the check may take; after that it can't tell."`
 	Compensate        probeFile          `yaml:"compensate" jsonschema_description:"Undoes half an effect, once for each attempt: a program and its arguments, as for run, or a section, see check and compensate. Then the check is asked again. Needs a check."`
@@ -55,7 +58,9 @@ type taskFile struct {
 
 // probeFile is a check or a compensation. A list stands for its run.
 type probeFile struct {
-	Run []string `yaml:"run" decode:"list" jsonschema:"minItems=1" jsonschema_description:"A program and its arguments, as for run of a task."`
+	Run  []string     `yaml:"run" decode:"list" jsonschema:"minItems=1" jsonschema_description:"A program and its arguments, as for run of a task."`
+	HTTP httpFile     `yaml:"http" jsonschema_description:"An HTTP request, see http. A check is a GET: 2xx says that the effect is there, 404 and 410 that it isn't, anything else can't tell. A compensation is well with 2xx."`
+	SQL  sqlProbeFile `yaml:"sql" jsonschema_description:"A query or statements, see sql of check and compensate."`
 }
 
 // needFile is another task that must be complete. A name stands for its task.
@@ -72,8 +77,10 @@ type recordsFile struct {
 	JSONL   string           `yaml:"jsonl" jsonschema_description:"A file with one JSON object a line. Numbers keep their text. Path as for lines."`
 	Command []string         `yaml:"command" jsonschema:"minItems=1" jsonschema_description:"A program and its arguments, which may hold {{.execute_date}}. What it prints on stdout is the input. If it fails, nothing runs."`
 	Glob    string           `yaml:"glob" jsonschema_description:"A pattern with *, ? and [a-z]; one record a file. The biz_id is the path as the pattern writes it, the fields are path (absolute) and name. May hold {{.execute_date}}."`
+	HTTP    httpSourceFile   `yaml:"http" jsonschema_description:"What a GET of a URL answers, see records: http."`
+	SQL     sqlSourceFile    `yaml:"sql" jsonschema_description:"A query of a database, see sql of records. One record a row; columns are fields."`
 	Format  choice           `yaml:"format" default:"lines" jsonschema:"enum=lines,enum=csv,enum=jsonl" jsonschema_description:"What a command prints."`
-	BizID   decode.OneOrMany `yaml:"biz_id" default:"biz_id" jsonschema_description:"The column of a csv, or the member of a jsonl, that identifies a record; several are joined by ':', with ':' and '\\' in them escaped."`
+	BizID   decode.OneOrMany `yaml:"biz_id" default:"biz_id" jsonschema_description:"The column of a csv or sql, or the member of a jsonl, that identifies a record; several are joined by ':', with ':' and '\\' in them escaped."`
 }
 
 type retryFile struct {

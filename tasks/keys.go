@@ -25,7 +25,13 @@ var sections = []section{
 	{"A task", "A task has exactly one action: " + either(kindNames()) + ". Environment, folder, stdin, exit codes and kept output are for commands; all but the exit codes hold for commands that check and compensate too, beside any kind of action.", reflect.TypeFor[taskFile]()},
 	{"check and compensate", "A list is a command. Else exactly one is given: " + either(probeNames()) + ".", reflect.TypeFor[probeFile]()},
 	{"needs", "A name is a task, for the same execute date.", reflect.TypeFor[needFile]()},
+	{"sql", "The database is changed only if all statements succeed. Of statement and statements one is given.", reflect.TypeFor[sqlFile]()},
+	{"sql of check and compensate", "A check has a query, a compensation has statement or statements.", reflect.TypeFor[sqlProbeFile]()},
+	{"sql of records", "", reflect.TypeFor[sqlSourceFile]()},
 	{"records", "Exactly one source is given: " + either(sourceNames()) + ". A biz_id is an opaque text of 1 to 512 bytes.", reflect.TypeFor[recordsFile]()},
+	{"http", httpIntro, reflect.TypeFor[httpFile]()},
+	{"tls", "Of a request: whom to believe, and who we are. Paths are relative to this file.", reflect.TypeFor[tlsFile]()},
+	{"records: http", httpSourceIntro, reflect.TypeFor[httpSourceFile]()},
 	{"retry", "", reflect.TypeFor[retryFile]()},
 	{"exit_codes", "Lists of codes from 1 to 255, each in one list at most.", reflect.TypeFor[exitCodesFile]()},
 }
@@ -81,6 +87,8 @@ func typeWords(t reflect.Type) string {
 		return "texts by name"
 	case reflect.TypeFor[decode.Map[taskFile]]():
 		return "tasks by name"
+	case reflect.TypeFor[decode.Tree]():
+		return "any value"
 	case reflect.TypeFor[probeFile]():
 		return "list of text or section"
 	case reflect.TypeFor[needFile]():

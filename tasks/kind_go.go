@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"runner/ledger"
@@ -32,15 +33,23 @@ func checkGo(c *checker, f *taskFile) spec {
 	if _, err := functionOf(f.Go); err != nil {
 		c.doc.Report(err.Error(), "", &f.Go)
 	}
+	c.commandsOnly(f, "a Go function", "keep_output")
+	return goSpec{Function: f.Go}
+}
+
+// commandsOnly reports keys that mean nothing to what acts, which is no command.
+func (c *checker) commandsOnly(f *taskFile, what string, more ...string) {
 	for key, ptr := range map[string]any{
 		"env": &f.Env, "dir": &f.Dir, "stdin": &f.Stdin, "exit_codes": &f.ExitCodes, "keep_output": &f.KeepOutput,
 	} {
+		if key == "keep_output" && !slices.Contains(more, key) {
+			continue
+		}
 		forCheck := key != "exit_codes" && (c.doc.Has(&f.Check.Run) || c.doc.Has(&f.Compensate.Run)) // they are commands
 		if c.doc.Has(ptr) && !forCheck {
-			c.doc.Report(fmt.Sprintf("%q is for commands, not for a Go function", key), "", ptr)
+			c.doc.Report(fmt.Sprintf("%q is for commands, not for %s", key, what), "", ptr)
 		}
 	}
-	return goSpec{Function: f.Go}
 }
 
 func storedGo(text json.RawMessage) (spec, error) {

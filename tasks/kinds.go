@@ -9,7 +9,7 @@ import (
 
 // kinds lists what a task can do for a record. To add a kind: a field in
 // taskFile, a file kind_*.go, and a line here.
-var kinds = []kind{runKind, shellKind, goKind}
+var kinds = []kind{runKind, shellKind, goKind, httpKind, sqlKind}
 
 // kind is one way to do something for a record.
 type kind struct {
@@ -41,8 +41,28 @@ type spec interface {
 
 // surroundings is what an action needs besides its spec and isn't stored.
 type surroundings struct {
-	env  []variablePair
-	mask *output.Masker
+	env       []variablePair
+	mask      *output.Masker
+	namespace string
+	jobs      int
+}
+
+// batched is a spec whose action does many records at once.
+type batched interface {
+	// workers is how many attempts must be under way for so many jobs.
+	workers(jobs int) int
+}
+
+// guarded is a spec of what can tell by itself whether an attempt took effect.
+type guarded interface {
+	// guard makes the check for that; nil: it can't tell.
+	guard() prober
+}
+
+// addressed is a spec with addresses of databases, in which there may be
+// passwords.
+type addressed interface {
+	addresses() []string
 }
 
 func kindNames() []string {

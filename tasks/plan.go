@@ -34,6 +34,7 @@ type plan struct {
 	doubts     doubts
 	env        []variablePair
 	secrets    []string // names
+	addresses  []string // of databases that records come from
 }
 
 // flow is how a run treats a task. It is no part of a definition.
@@ -64,7 +65,10 @@ func (p *plan) parallel(asked int) int {
 }
 
 func (p *plan) task(jobs int, mask *output.Masker, def runner.Definition) runner.Task {
-	sur := surroundings{env: p.env, mask: mask}
+	sur := surroundings{env: p.env, mask: mask, namespace: p.namespace, jobs: jobs}
+	if b, ok := p.spec.(batched); ok {
+		jobs = min(b.workers(jobs), maxJobs)
+	}
 	t := runner.Task{
 		Name: p.name, Namespace: p.namespace, Policy: p.policy, Jobs: jobs, AllowEmpty: p.allowEmpty,
 		Action:      p.spec.action(sur),
@@ -76,7 +80,8 @@ func (p *plan) task(jobs int, mask *output.Masker, def runner.Definition) runner
 	return t
 }
 
-// masker knows the values of the task's secrets. One that isn't set has none.
+// masker knows the values of the task's secrets, and the passwords in addresses
+// of databases. One that isn't set has none.
 func (p *plan) masker() *output.Masker {
 	var values []string
 	for _, name := range p.secrets {
@@ -87,6 +92,9 @@ func (p *plan) masker() *output.Masker {
 			}
 		}
 		values = append(values, value)
+	}
+	for _, a := range p.allAddresses() {
+		values = append(values, addressSecrets(a)...)
 	}
 	return output.NewMasker(values)
 }

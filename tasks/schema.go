@@ -70,6 +70,8 @@ func schemaOf(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{AnyOf: append(textSchema().AnyOf, &jsonschema.Schema{Type: "array", Items: textSchema(), MinItems: &one})}
 	case reflect.TypeFor[decode.Map[string]]():
 		return &jsonschema.Schema{Type: "object", AdditionalProperties: textSchema()}
+	case reflect.TypeFor[decode.Tree]():
+		return &jsonschema.Schema{}
 	case reflect.TypeFor[probeFile]():
 		one := uint64(1)
 		return orSection(&jsonschema.Schema{Type: "array", Items: textSchema(), MinItems: &one}, t)

@@ -18,6 +18,8 @@ var sourceKinds = []sourceKind{
 	fileKind("jsonl", FormatJSONL, func(f *recordsFile) *string { return &f.JSONL }),
 	commandSourceKind,
 	globKind,
+	httpSourceKind,
+	sqlSourceKind,
 }
 
 // sourceKind is one place where records can come from.

@@ -17,11 +17,12 @@ type Task struct {
 	Schedule    *Schedule      // nil: none
 	Needs       []Need
 
-	dir     string
-	records recordsFile
-	source  *sourceKind // nil: none
-	plan    plan
-	hooks   hooks
+	dir       string
+	records   recordsFile
+	databases map[string]string // addresses by name, as they are written
+	source    *sourceKind       // nil: none
+	plan      plan
+	hooks     hooks
 }
 
 // Build makes the task ready to run. With jobs 0 its own number counts, or

@@ -58,6 +58,9 @@ func (s *Store) Created() bool { return s.created }
 // Path is the absolute path of the ledger, symbolic links resolved.
 func (s *Store) Path() string { return s.path }
 
+// Schema is the version of the tables.
+func (s *Store) Schema() int { return len(s.steps) }
+
 // RunsDir is the folder of the run files.
 func (s *Store) RunsDir() string { return s.path + ".runs" }
 

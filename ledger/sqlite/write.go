@@ -66,6 +66,9 @@ func (t *tx) flush() error {
 	return nil
 }
 
+// Lock is Get: nobody else writes during a transaction.
+func (t *tx) Lock(ids []int64) ([]ledger.Entry, error) { return t.Get(ids) }
+
 // PutBatch writes a batch. With ID 0, one that is there already is left as it
 // is, and only b.ID is set.
 func (t *tx) PutBatch(b *ledger.Batch) error {

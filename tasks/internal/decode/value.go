@@ -37,6 +37,10 @@ func (d *Document) value(n *yaml.Node, v reflect.Value, key string) {
 		d.text(n, t, key)
 		return
 	}
+	if t, ok := v.Addr().Interface().(*Tree); ok {
+		d.tree(n, t, key)
+		return
+	}
 	switch {
 	case v.Type().Implements(mapMark):
 		d.ordered(n, v, key)
@@ -59,14 +63,18 @@ func (d *Document) spend(n *yaml.Node, values int) bool {
 	return d.budget >= 0
 }
 
-// alias follows an alias, unless it is inside what it stands for.
 func (d *Document) alias(n *yaml.Node, v reflect.Value, key string) {
+	d.follow(n, func() { d.value(n.Alias, v, key) })
+}
+
+// follow decodes what an alias stands for, unless the alias is inside of it.
+func (d *Document) follow(n *yaml.Node, decode func()) {
 	if slices.Contains(d.within, n.Alias) {
 		d.add(n, fmt.Sprintf("alias %q holds itself", n.Value), "")
 		return
 	}
 	d.within = append(d.within, n.Alias)
-	d.value(n.Alias, v, key)
+	decode()
 	d.within = d.within[:len(d.within)-1]
 }
 

@@ -38,6 +38,15 @@ func NewMasker(values []string) *Masker {
 	return m
 }
 
+// With gives one that knows more values.
+func (m *Masker) With(values []string) *Masker {
+	all := make([]string, 0, len(m.values)+len(values))
+	for _, v := range m.values {
+		all = append(all, string(v))
+	}
+	return NewMasker(append(all, values...))
+}
+
 func (m *Masker) add(v string) {
 	if v == "" || slices.ContainsFunc(m.values, func(k []byte) bool { return string(k) == v }) {
 		return

@@ -63,10 +63,18 @@ func (r *Recorder) Reset(m *Masker, keep bool) {
 func (r *Recorder) Write(ch Channel, p []byte) { r.lines[ch].masked.Write(p) }
 
 // Finish takes the last lines, that need not have an end.
-func (r *Recorder) Finish() {
+func (r *Recorder) Finish() { r.finish(true) }
+
+// FinishCut is Finish for a text that was broken off: what may be the beginning
+// of a secret whose end is missing is left out.
+func (r *Recorder) FinishCut() { r.finish(false) }
+
+func (r *Recorder) finish(whole bool) {
 	for i := range r.lines {
 		c := &r.lines[i]
-		c.masked.Flush()
+		if whole {
+			c.masked.Flush()
+		}
 		r.put(Channel(i), c.partial)
 		c.partial = c.partial[:0]
 	}

@@ -1,0 +1,32 @@
+// Package postgres keeps a ledger in a PostgreSQL database (13 or newer), for
+// any number of processes on any number of hosts.
+//
+// It knows how to open that database, its schema, how many transactions get
+// along at once, and how a commit is told from a failure when the connection
+// breaks in the middle. It knows no rule of the ledger. It imports package
+// ledger, what stores share below ledger/internal, pgx, and the timing of
+// retries.
+//
+// What differs from SQLite, and why:
+//
+//   - Transactions run side by side, at READ COMMITTED. What a Tx has read may
+//     change before it writes: records by others are refused by status and
+//     fence as everywhere, and a batch carries a revision for the same
+//     (PutBatch). A transaction that lost such a race, or a deadlock, is run
+//     again from the start.
+//   - Locks are taken in one order: planners of a batch by an advisory lock,
+//     then records by their numbers, then batches by theirs. The counters of a
+//     batch are written with the commit, in one round trip, so that their row
+//     is locked for no longer than a commit takes. Claims skip what others
+//     hold (Tx.Lock).
+//   - Nothing outlives a transaction on a connection – no prepared statement,
+//     no SET, no temporary table, no session lock – so that a pooler such as
+//     pgbouncer may hand each transaction another server. Statements go
+//     unnamed (pgx.QueryExecModeCacheDescribe: types are asked once and
+//     remembered in this process); settings are local to the transaction and
+//     travel in the statement that opens it.
+//   - Planner settings are among them: nested loops and indexes only, because
+//     a table that grew a minute ago has no statistics, and a plan that reads
+//     all of it for each chunk is found again and again.
+//   - Text can't hold every byte there; see encode.
+package postgres

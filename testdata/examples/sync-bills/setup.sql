@@ -1,0 +1,3 @@
+CREATE TABLE bill (bill_no TEXT NOT NULL, payer TEXT NOT NULL, amount NUMERIC NOT NULL, billed_on TEXT NOT NULL);
+CREATE TABLE total (billed_on TEXT PRIMARY KEY, amount NUMERIC NOT NULL);
+INSERT INTO total VALUES ('2026-11-26', 0), ('2026-11-27', 0), ('2026-11-28', 0);
