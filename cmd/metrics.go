@@ -46,16 +46,16 @@ func newGauges() *gauges {
 // the file held before is replaced.
 func (n *notices) writeMetrics(ctx context.Context, names []string) error {
 	g := newGauges()
-	for _, task := range n.tasks() {
+	names = slices.Sorted(slices.Values(append(n.tasks(), names...)))
+	names = slices.Compact(names)
+	for _, task := range names {
 		g.run(n, task)
-		names = append(names, task)
 	}
 	if n.known {
 		led, err := n.a.openReader(ctx, n.where)
 		if err == nil { // else what stands in it isn't known
 			defer led.Close() // it was only read
-			slices.Sort(names)
-			for _, name := range slices.Compact(names) {
+			for _, name := range names {
 				if err := g.stand(ctx, n, led, name); err != nil {
 					return err
 				}
@@ -70,7 +70,11 @@ func (g *gauges) run(n *notices, task string) {
 	var attempts int64
 	var counts ledger.Counts
 	first, last := time.Time{}, time.Time{}
-	for _, r := range n.of(task) {
+	results := n.of(task)
+	if len(results) == 0 { // there was nothing to do
+		first, last = n.began, n.a.now()
+	}
+	for _, r := range results {
 		attempts += r.Executed
 		counts.Add(r.Counts)
 		if first.IsZero() || r.StartedAt.Before(first) {

@@ -133,8 +133,8 @@ func (n *notices) codeFor(task string) int {
 	for _, r := range n.of(task) {
 		all = append(all, r.facts)
 	}
-	if code := codeOf(all); len(n.tasks()) > 1 {
-		return code
+	if len(n.tasks()) > 1 {
+		return codeOf(all)
 	}
 	return n.code
 }

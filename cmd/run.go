@@ -25,8 +25,10 @@ Nothing is executed before the whole input has been read and found valid. When
 all goes well and nobody looks (stderr is no terminal), nothing is printed.
 
 With --catch-up the dates are those that runner gaps lists and on which a run
-can do something, the oldest first. On a date for which a task that this one
-needs is not complete nothing is read, planned or started.
+can do something, the oldest first. Those that wait for a person, because records
+failed or are in doubt, are named on stderr and count for the exit code. On a
+date for which a task that this one needs is not complete nothing is read,
+planned or started.
 
 EXIT STATUS
   0 complete, 1 some records failed, 2 usage, configuration or input is wrong
