@@ -56,9 +56,11 @@ func (e *errReported) Error() string { return fmt.Sprintf("exit status %d", e.co
 // closeActions lets go of what actions needed. Jobs of several dates share
 // one, so it is closed after the last of them.
 func closeActions(jobs []job) {
+	closed := map[runner.Action]bool{}
 	for _, j := range jobs {
-		if c, ok := j.task.Action.(io.Closer); ok {
-			_ = c.Close() // scratch files; nothing depends on them any more
+		if c, ok := j.task.Action.(io.Closer); ok && !closed[j.task.Action] {
+			closed[j.task.Action] = true
+			_ = c.Close() // scratch files and connections; nothing depends on them any more
 		}
 	}
 }

@@ -10,6 +10,9 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrNoLedger says that the ledger doesn't exist, and wasn't to be created.
 	ErrNoLedger = errors.New("the ledger does not exist")
+	// ErrRaced undoes a transaction that read what is no longer true. A store
+	// whose transactions run side by side runs it again.
+	ErrRaced = errors.New("a record was changed by another hand during the transaction")
 )
 
 // UnusableError says that a ledger can't be used, why, and what to do. It

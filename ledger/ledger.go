@@ -197,7 +197,7 @@ func notHeld(tx Tx, reports []Report, held map[int64]Entry) (map[int64]Entry, er
 // settleAgain settles what another hand has changed since the run claimed it.
 func (l *Ledger) settleAgain(tx Tx, stale, of []int, out []Settled, lines map[int]Attempt, p Policy, now time.Time, held map[int64]Entry) error {
 	if held == nil {
-		return errChangedMeanwhile
+		return ErrRaced
 	}
 	var reports []Report
 	for _, c := range stale {
@@ -229,14 +229,11 @@ func (l *Ledger) settleOne(tx Tx, before Entry, r Report, p Policy, now time.Tim
 	return after, fate, err
 }
 
-// errChangedMeanwhile undoes a transaction that read what is no longer true.
-var errChangedMeanwhile = errors.New("a record was changed by another hand during the transaction")
-
 // swapAll swaps all or nothing.
 func swapAll(tx Tx, changes []Change) error {
 	stale, err := tx.Swap(changes)
 	if err == nil && len(stale) > 0 {
-		err = errChangedMeanwhile
+		err = ErrRaced
 	}
 	return err
 }

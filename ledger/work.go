@@ -98,11 +98,11 @@ func (l *Ledger) claim(tx Tx, w Work, now time.Time, out *Worked) error {
 	if len(w.Candidates) == 0 || w.Max == 0 {
 		return nil
 	}
-	entries, err := tx.Get(w.Candidates)
+	free, busy, err := tx.Lock(w.Candidates)
 	if err != nil {
 		return err
 	}
-	changes := choose(w, entries, now, out)
+	changes := choose(w, free, busy, now, out)
 	stale, err := tx.Swap(changes)
 	if err != nil {
 		return err
@@ -121,15 +121,22 @@ func (l *Ledger) claim(tx Tx, w Work, now time.Time, out *Worked) error {
 }
 
 // choose makes claims of the candidates that the rules let start, until there
-// are enough.
-func choose(w Work, entries []Entry, now time.Time, out *Worked) []Change {
+// are enough. entries are those that exist and are free, in the same order.
+func choose(w Work, entries []Entry, busy []int64, now time.Time, out *Worked) []Change {
 	changes := make([]Change, 0, min(w.Max, len(entries)))
+	others := make(map[int64]bool, len(busy))
+	for _, id := range busy {
+		others[id] = true
+	}
 	for i, id := range w.Candidates {
 		if len(changes) == w.Max {
 			out.Rest = w.Candidates[i:]
 			break
 		}
-		if len(entries) == 0 || entries[0].ID != id { // it doesn't exist
+		if len(entries) == 0 || entries[0].ID != id { // it doesn't exist, or another run is at it
+			if others[id] {
+				out.Left = append(out.Left, Judged{Entry: Entry{ID: id}, Verdict: Verdict{Do: Busy}})
+			}
 			continue
 		}
 		e := entries[0]

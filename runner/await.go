@@ -135,7 +135,7 @@ func (e *engine) nextLook() time.Time {
 // nextToken is when the rate allows the next start, if that is what the next
 // look has to wait for.
 func (e *engine) nextToken(at time.Time) time.Time {
-	if e.rate == nil || !e.backlog.untouched(e.now()) {
+	if e.rate == nil || !e.backlog.untouched(e.now()) && len(e.backlog.alone) == 0 {
 		return at
 	}
 	missing := 1 - e.rate.TokensAt(e.now())

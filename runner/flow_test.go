@@ -176,3 +176,20 @@ func TestARateIsKept(t *testing.T) {
 		t.Errorf("%s, in %s", s.Result, d)
 	}
 }
+
+func TestARateDoesNotKeepWhatRunsAloneForEver(t *testing.T) {
+	noProcesses(t)
+	b := newBench(t)
+	p := quick()
+	p.Idempotent = true
+	b.dieRunning(4, p, thisHost(), func(f *runFile, claims []ledger.Entry) {
+		for _, en := range claims {
+			must(t, f.started(en, time.Now()))
+		}
+	})
+	o := b.options(ids(4), p, succeed)
+	o.Task.Rate = 50
+	if s := b.run(o); s.Result != Complete || s.Executed != 4 {
+		t.Errorf("%s after %d attempts", s.Result, s.Executed)
+	}
+}

@@ -30,10 +30,9 @@ func TestPostgresServerComesBackAfterACrash(t *testing.T) {
 }
 
 func TestProxyCutsWhatItPasses(t *testing.T) {
-	p := StartPostgres(t, Fast...)
-	proxy := NewProxy(t, p.Socket())
+	proxy, through := ProxyPostgres(t, SharedPostgres(t))
 	ctx := context.Background()
-	c, err := pgx.Connect(ctx, proxy.Postgres(t, p.Address))
+	c, err := pgx.Connect(ctx, through)
 	check(t, err)
 	defer c.Close(ctx)
 	_, err = c.Exec(ctx, "SELECT 1")

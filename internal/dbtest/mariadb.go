@@ -46,7 +46,7 @@ func MariaDB(t testing.TB) MySQL {
 	name := fmt.Sprintf("test_%d_%d", os.Getpid(), databases.Add(1))
 	check(t, mariaExec(maria.socket, "CREATE DATABASE "+name+" CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"))
 	t.Cleanup(func() { check(t, mariaExec(maria.socket, "DROP DATABASE "+name)) })
-	p := NewProxy(t, maria.socket)
+	p := NewProxy(t, "unix", maria.socket)
 	return MySQL{
 		DSN:    mariaDSN(maria.socket, name),
 		URL:    "mysql://root@" + p.Address() + "/" + name,

@@ -110,9 +110,6 @@ func (p *PostgresServer) Restart(t testing.TB) {
 	check(t, p.s.await())
 }
 
-// Socket is the path of the socket that the server listens on.
-func (p *PostgresServer) Socket() string { return filepath.Join(p.s.dir, ".s.PGSQL.5432") }
-
 // Dir is the folder of the server, with its file log.
 func (p *PostgresServer) Dir() string { return p.s.dir }
 

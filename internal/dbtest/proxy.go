@@ -1,31 +1,45 @@
 package dbtest
 
 import (
+	"fmt"
 	"net"
 	"net/url"
+	"path/filepath"
 	"sync"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 )
 
-// Proxy passes connections to 127.0.0.1 on to the socket of a server, until
-// it is told to cut them.
+// Proxy passes connections to 127.0.0.1 on to a server, until it is told to
+// cut them.
 type Proxy struct {
-	socket string
-	l      net.Listener
-	wg     sync.WaitGroup
+	network, to string
+	l           net.Listener
+	wg          sync.WaitGroup
 
 	mu    sync.Mutex
 	open  map[net.Conn]bool
 	down  bool
-	reply func([]byte) bool // of what the server says: false cuts instead
+	watch func(fromServer bool, data []byte) Fate
 }
 
+// Fate is what becomes of data that a proxy is to pass on.
+type Fate int
+
+// Fates of data.
+const (
+	Pass   Fate = iota
+	Cut         // both sides see their connection end, and the data is lost
+	Strand      // the client sees that; the server waits for more
+)
+
 // NewProxy makes a proxy for as long as the test lasts.
-func NewProxy(t testing.TB, socket string) *Proxy {
+func NewProxy(t testing.TB, network, to string) *Proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	check(t, err)
-	p := &Proxy{socket: socket, l: l, open: map[net.Conn]bool{}}
+	p := &Proxy{network: network, to: to, l: l, open: map[net.Conn]bool{}}
 	p.wg.Go(p.accept)
 	t.Cleanup(func() {
 		_ = l.Close() // nothing more comes
@@ -38,16 +52,34 @@ func NewProxy(t testing.TB, socket string) *Proxy {
 // Address is host:port of the proxy.
 func (p *Proxy) Address() string { return p.l.Addr().String() }
 
-// Postgres is the address of a database of the proxy's server, through it.
-func (p *Proxy) Postgres(t testing.TB, direct string) string {
+// ProxyPostgres makes a proxy to the server of an address, and gives the
+// address through it.
+func ProxyPostgres(t testing.TB, address string) (p *Proxy, through string) {
 	t.Helper()
-	u, err := url.Parse(direct)
+	c, err := pgx.ParseConfig(address)
+	check(t, err)
+	p = NewProxy(t, pgNetwork(c.Host), pgAddress(c.Host, c.Port))
+	u, err := url.Parse(address)
 	check(t, err)
 	q := u.Query()
 	q.Del("host")
 	q.Del("port")
 	u.Host, u.RawQuery = p.Address(), q.Encode()
-	return u.String()
+	return p, u.String()
+}
+
+func pgNetwork(host string) string {
+	if filepath.IsAbs(host) {
+		return "unix"
+	}
+	return "tcp"
+}
+
+func pgAddress(host string, port uint16) string {
+	if filepath.IsAbs(host) {
+		return filepath.Join(host, fmt.Sprintf(".s.PGSQL.%d", port))
+	}
+	return net.JoinHostPort(host, fmt.Sprint(port))
 }
 
 // Cut ends all connections as a broken network does: without a word.
@@ -71,13 +103,11 @@ func (p *Proxy) SetDown(down bool) {
 	}
 }
 
-// OnReply shows fn what the server says before it is passed on. Where fn says
-// false, the connection is cut instead: the server has done what it was asked
-// to, and nobody hears of it.
-func (p *Proxy) OnReply(fn func(data []byte) bool) {
+// Watch shows fn what goes through the proxy, before it does. nil ends that.
+func (p *Proxy) Watch(fn func(fromServer bool, data []byte) Fate) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.reply = fn
+	p.watch = fn
 }
 
 func (p *Proxy) accept() {
@@ -86,7 +116,7 @@ func (p *Proxy) accept() {
 		if err != nil {
 			return // the test is over
 		}
-		out, err := net.Dial("unix", p.socket)
+		out, err := net.Dial(p.network, p.to)
 		if err != nil || !p.add(in, out) {
 			_ = in.Close() // refused
 			if out != nil {
@@ -111,13 +141,21 @@ func (p *Proxy) add(conns ...net.Conn) bool {
 }
 
 func (p *Proxy) pass(to, from net.Conn, fromServer bool) {
-	defer to.Close()
-	defer from.Close()
+	ends := []net.Conn{to, from}
+	defer func() {
+		for _, c := range ends {
+			_ = c.Close() // it may be closed already
+		}
+	}()
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buf)
 		if n > 0 {
-			if fromServer && !p.lets(buf[:n]) {
+			switch p.fate(fromServer, buf[:n]) {
+			case Cut:
+				return
+			case Strand:
+				ends = []net.Conn{from}
 				return
 			}
 			if _, err := to.Write(buf[:n]); err != nil {
@@ -130,9 +168,12 @@ func (p *Proxy) pass(to, from net.Conn, fromServer bool) {
 	}
 }
 
-func (p *Proxy) lets(data []byte) bool {
+func (p *Proxy) fate(fromServer bool, data []byte) Fate {
 	p.mu.Lock()
-	fn := p.reply
+	fn := p.watch
 	p.mu.Unlock()
-	return fn == nil || fn(data)
+	if fn == nil {
+		return Pass
+	}
+	return fn(fromServer, data)
 }

@@ -133,7 +133,7 @@ func batchFields(f *fixture) {
 
 func runFields(f *fixture) {
 	var full ledger.Run
-	fill(&full, "No")
+	fill(&full, "No", "Lease", "LeaseUntil")
 	put := func(r *ledger.Run) {
 		f.Helper()
 		f.update(func(tx ledger.Tx) error { return tx.PutRun(r) })
@@ -160,7 +160,7 @@ func runFields(f *fixture) {
 	f.equal("the newest run", runs(ledger.RunQuery{Limit: 1}), []ledger.Run{second})
 
 	no := second.No
-	fill(&second, "No", "ID")
+	fill(&second, "No", "ID", "Lease", "LeaseUntil")
 	second.Host = "elsewhere"
 	put(&second)
 	f.equal("the number of a changed run", second.No, no)

@@ -57,6 +57,7 @@ func Run(t *testing.T, open func(t *testing.T, dir string) ledger.Store) {
 		{"every field of a batch is kept", batchFields},
 		{"every field of a run is kept", runFields},
 		{"a run need not be recorded before it is named", namedRuns},
+		{"a lease lives until its end, and is never revived", leases},
 		{"a story is never rewritten", storyIsFinal},
 		{"counters equal a recount", counters},
 		{"a failed update writes nothing", failedUpdate},

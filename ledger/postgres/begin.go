@@ -35,6 +35,7 @@ var (
 const (
 	beginWriting = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 	beginReading = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+	beginLooking = "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY" // whether there is a table, and then into it
 )
 
 // opened is what a transaction is told at its start.
@@ -44,10 +45,10 @@ type opened struct {
 }
 
 // begin queues the start of a transaction: it goes with the first statement.
-func (c *conn) begin(write bool, k *clock, o *opened) {
-	begin, query := beginReading, openReading
-	if write {
-		begin, query = beginWriting, openWriting
+func (c *conn) begin(begin string, k *clock, o *opened) {
+	query := openReading
+	if begin == beginWriting {
+		query = openWriting
 	}
 	var path any
 	if c.at.searchPath != "" {
@@ -95,7 +96,7 @@ func (s *Store) snapshot(ctx context.Context, place *slot) (*conn, error) {
 		return nil, err
 	}
 	var o opened
-	c.begin(false, &s.clock, &o)
+	c.begin(beginReading, &s.clock, &o)
 	if err := c.do(ctx); err != nil {
 		c.rollback()
 		return nil, err

@@ -51,14 +51,11 @@ func hasClass(err error, classes ...string) bool {
 	return false
 }
 
-// errRaced says that what a transaction read is no longer true.
-var errRaced = errors.New("another transaction was faster")
-
 // raced tells whether a transaction failed only because another was under
 // way, so that it may be run again at once.
 func raced(err error) bool {
 	code := codeOf(err)
-	return errors.Is(err, errRaced) || code == codeSerialization || code == codeDeadlock
+	return errors.Is(err, ledger.ErrRaced) || code == codeSerialization || code == codeDeadlock
 }
 
 // passing tells whether the server, or the way to it, may be there again in a

@@ -62,7 +62,7 @@ func (s *Store) lookOnce(ctx context.Context, place *slot) (m meta, err error) {
 		return m, err
 	}
 	var o opened
-	c.begin(false, &s.clock, &o)
+	c.begin(beginLooking, &s.clock, &o)
 	defer c.rollback()
 	return c.meta(ctx)
 }

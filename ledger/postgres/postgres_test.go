@@ -32,10 +32,7 @@ func TestStore(t *testing.T) {
 }
 
 func BenchmarkStore(b *testing.B) {
-	server := os.Getenv("BENCHPG")
-	if server == "" {
-		server = dbtest.StartPostgres(b, dbtest.Durable...).Address
-	}
+	server := dbtest.StartPostgres(b, dbtest.Durable...).Address
 	ledgertest.Benchmark(b, func(b testing.TB, dir string) ledger.Store { return openIn(b, server, dir) })
 }
 

@@ -195,9 +195,11 @@ func (r *reader) Attempts(record int64) (list []ledger.Attempt, err error) {
 }
 
 func (r *reader) Runs(q ledger.RunQuery) (list []ledger.Run, err error) {
-	query, args := table.SelectRuns(q)
+	query, args := table.SelectRuns(q, "lease_until")
 	err = r.do(step{sql: query, args: args, rows: values(func(row []any) error {
-		list = append(list, table.Run(row))
+		run := table.Run(row)
+		run.LeaseUntil = table.Instant(row[len(row)-1])
+		list = append(list, run)
 		return nil
 	})})
 	return list, err

@@ -9,6 +9,7 @@ import (
 	"runner/ledger"
 	"runner/ledger/internal/table"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
@@ -87,10 +88,25 @@ func (t *tx) Batch(task, date string) (ledger.Batch, error) {
 	return b, err
 }
 
-// Lock is Get for records that this transaction is about to change. What
-// another one holds at the moment is left out.
-func (t *tx) Lock(ids []int64) ([]ledger.Entry, error) {
-	return t.entries(getSQL+" FOR NO KEY UPDATE OF r SKIP LOCKED", ids)
+// Lock is Get for records that this transaction is about to change, but for
+// those that another one holds.
+func (t *tx) Lock(ids []int64) (free []ledger.Entry, busy []int64, err error) {
+	free, err = t.entries(getSQL+" FOR NO KEY UPDATE OF r SKIP LOCKED", ids)
+	if err != nil || len(free) == len(ids) {
+		return free, nil, err
+	}
+	got := make(map[int64]bool, len(free))
+	for _, e := range free {
+		got[e.ID] = true
+	}
+	missing := slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return got[id] })
+	err = t.do(step{sql: "SELECT id FROM record WHERE id = ANY($1)", args: []any{missing}, rows: func(r pgx.Rows) error {
+		var id int64
+		err := r.Scan(&id)
+		busy = append(busy, id)
+		return err
+	}})
+	return free, busy, err
 }
 
 // updateBatchSQL writes only over what this transaction has read, if it has
@@ -117,7 +133,7 @@ func (t *tx) PutBatch(b *ledger.Batch) error {
 			}
 			return nil
 		case ok:
-			return errRaced
+			return ledger.ErrRaced
 		}
 		return fmt.Errorf("batch %d: %w", b.ID, ledger.ErrNotFound)
 	}})
@@ -128,7 +144,7 @@ func (t *tx) insertBatch(b *ledger.Batch) error {
 	return t.do(
 		step{sql: table.InsertBatch, args: table.BatchValues(b, b.TaskName, b.ExecuteDate), done: func(tag pgconn.CommandTag) error {
 			if tag.RowsAffected() == 0 && wasAbsent {
-				return errRaced
+				return ledger.ErrRaced
 			}
 			return nil
 		}},
@@ -211,7 +227,7 @@ func (t *tx) PutRun(r *ledger.Run) error {
 	}}}
 	no := r.No
 	if no == 0 {
-		steps = append(steps, step{sql: "SELECT no FROM run WHERE id = $1", args: []any{r.ID}, rows: into(&no)})
+		steps = append(steps, step{sql: firstLeaseSQL, args: []any{r.ID, r.Lease.Microseconds()}, rows: into(&no)})
 	}
 	if err := t.do(steps...); err != nil {
 		return err

@@ -37,9 +37,8 @@ func (s *Store) update(ctx context.Context, place *slot, fn func(ledger.Tx) erro
 			ctx = context.WithoutCancel(ctx) // begun
 			var unknown *errUnknown
 			if errors.As(err, &unknown) {
-				var done bool
-				if done, err = s.whether(place, at, unknown); done {
-					return nil
+				if done, werr := s.whether(place, at); done || werr != nil {
+					return werr
 				}
 			}
 		}
@@ -58,7 +57,7 @@ func (s *Store) try(ctx context.Context, c *conn, at *opened, fn func(ledger.Tx)
 			c.names = names{}
 		}
 	}()
-	c.begin(true, &s.clock, at)
+	c.begin(beginWriting, &s.clock, at)
 	t := newTx(reader{c: c, ctx: ctx})
 	err := fn(t)
 	if t.err != nil && (err == nil || again(t.err)) {
@@ -100,14 +99,14 @@ func (c *conn) commit(ctx context.Context, t *tx) error {
 	return err
 }
 
-// whether finds out what became of a transaction whose commit wasn't answered.
-// The server knows by its number; while that is still under way on a
+// whether finds out whether a transaction took effect whose commit wasn't
+// answered. The server knows by its number; while that is still under way on a
 // connection that nobody listens to, its process is ended.
 //
 // A standby that was promoted without the newest commits may have given the
 // number to another transaction: a ledger that fails over needs synchronous
 // replication, for this as for everything else that it promised.
-func (s *Store) whether(place *slot, at opened, lost *errUnknown) (done bool, err error) {
+func (s *Store) whether(place *slot, at opened) (done bool, err error) {
 	ctx := context.Background()
 	t := s.newTries()
 	for {
@@ -116,7 +115,7 @@ func (s *Store) whether(place *slot, at opened, lost *errUnknown) (done bool, er
 		case err == nil && status == "committed":
 			return true, nil
 		case err == nil && status == "aborted":
-			return false, lost.err
+			return false, nil
 		case err == nil:
 			err = &passingError{fmt.Errorf("it is still under way")}
 		}

@@ -67,7 +67,10 @@ func (t *tx) flush() error {
 }
 
 // Lock is Get: nobody else writes during a transaction.
-func (t *tx) Lock(ids []int64) ([]ledger.Entry, error) { return t.Get(ids) }
+func (t *tx) Lock(ids []int64) (free []ledger.Entry, busy []int64, err error) {
+	free, err = t.Get(ids)
+	return free, nil, err
+}
 
 // PutBatch writes a batch. With ID 0, one that is there already is left as it
 // is, and only b.ID is set.

@@ -27,8 +27,8 @@ say() { printf '\n# %s\n' "$*"; }
 run_task() {
 	code=0
 	runner run "$@" -o json >summary.json || code=$?
-	printf 'exit %s, ' "$code"
-	sed -n 's/^ *"result": "\([a-z_]*\)",*$/\1/p' summary.json
+	printf 'exit %s: ' "$code"
+	grep -o '"result":"[a-z_]*"' summary.json | cut -d'"' -f4 | sort -u | xargs
 }
 
 # killed WAIT… -- ARGS…: a run that is killed once the helper has waited

@@ -68,8 +68,8 @@ func Run(row []any) ledger.Run {
 	return r
 }
 
-// SelectRuns gives no and RunColumns of the runs that q selects.
-func SelectRuns(q ledger.RunQuery) (query string, args []any) {
+// SelectRuns gives no, RunColumns and more columns of the runs that q selects.
+func SelectRuns(q ledger.RunQuery, more ...string) (query string, args []any) {
 	var w Where
 	w.Add("batch_id IS NOT NULL")
 	w.AddIf(q.ID != "", "id = ?", q.ID)
@@ -80,7 +80,7 @@ func SelectRuns(q ledger.RunQuery) (query string, args []any) {
 	if n := int64(utf8.RuneCountInString(q.IDPart)); n > 0 { // substr and length count characters
 		w.Add("(substr(id, 1, ?) = ? OR substr(id, length(id) - ?) = ?)", n, q.IDPart, n-1, q.IDPart)
 	}
-	return "SELECT no, " + RunColumns + " FROM run" + w.Text() + " ORDER BY no DESC" + Limit(q.Limit), w.Args
+	return "SELECT " + strings.Join(append([]string{"no", RunColumns}, more...), ", ") + " FROM run" + w.Text() + " ORDER BY no DESC" + Limit(q.Limit), w.Args
 }
 
 func placeholders(n int) string {

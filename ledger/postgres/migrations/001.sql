@@ -90,7 +90,9 @@ CREATE TABLE run(
   n_done BIGINT,
   n_failed BIGINT,
   n_in_doubt BIGINT,
-  n_skipped BIGINT);
+  n_skipped BIGINT,
+  lease_until BIGINT, -- by the clock of this server: dead from then on
+  condemned_at BIGINT); -- others have found it dead: it never lives again
 
 CREATE INDEX run_open ON run(no) WHERE ended_at IS NULL;
 
