@@ -73,30 +73,24 @@ func (k key) typeWords() string {
 	return typeWords(k.field.Type)
 }
 
+// typeNames are the words for types that aren't told by their kind.
+var typeNames = map[reflect.Type]string{
+	reflect.TypeFor[Duration]():             "duration",
+	reflect.TypeFor[rate]():                 "rate",
+	reflect.TypeFor[tolerance]():            "number or share",
+	reflect.TypeFor[decode.OneOrMany]():     "text or list of text",
+	reflect.TypeFor[decode.Map[string]]():   "texts by name",
+	reflect.TypeFor[decode.Map[taskFile]](): "tasks by name",
+	reflect.TypeFor[decode.Tree]():          "any value",
+	reflect.TypeFor[probeFile]():            "list of text or section",
+	reflect.TypeFor[needFile]():             "text or section",
+	reflect.TypeFor[daysBack]():             "today, yesterday or -2d",
+	reflect.TypeFor[calendarDate]():         "date",
+}
+
 func typeWords(t reflect.Type) string {
-	switch t {
-	case reflect.TypeFor[Duration]():
-		return "duration"
-	case reflect.TypeFor[rate]():
-		return "rate"
-	case reflect.TypeFor[tolerance]():
-		return "number or share"
-	case reflect.TypeFor[decode.OneOrMany]():
-		return "text or list of text"
-	case reflect.TypeFor[decode.Map[string]]():
-		return "texts by name"
-	case reflect.TypeFor[decode.Map[taskFile]]():
-		return "tasks by name"
-	case reflect.TypeFor[decode.Tree]():
-		return "any value"
-	case reflect.TypeFor[probeFile]():
-		return "list of text or section"
-	case reflect.TypeFor[needFile]():
-		return "text or section"
-	case reflect.TypeFor[daysBack]():
-		return "today, yesterday or -2d"
-	case reflect.TypeFor[calendarDate]():
-		return "date"
+	if words, ok := typeNames[t]; ok {
+		return words
 	}
 	switch t.Kind() {
 	case reflect.Slice:
