@@ -8,6 +8,7 @@ import (
 
 	"runner/ledger"
 	"runner/runner"
+	"runner/tasks"
 )
 
 // job is a task on one date, ready to run: its action can be started and its
@@ -18,6 +19,19 @@ type job struct {
 	source  runner.Source
 	survey  runner.Survey
 	records []int64 // of a rerun, instead of a source
+	needs   []tasks.Need
+	blocked []blockJSON // not empty: it can't begin, and has no source
+}
+
+// closeSources lets go of inputs. Jobs of several dates may share one.
+func closeSources(jobs []job) {
+	closed := map[runner.Source]bool{nil: true}
+	for _, j := range jobs {
+		if !closed[j.source] {
+			_ = j.source.Close() // it was only read
+			closed[j.source] = true
+		}
+	}
 }
 
 // jobOptions are those of run, exec and rerun that don't define the task.
@@ -30,6 +44,8 @@ type jobOptions struct {
 	several  bool                  // several dates or tasks were asked for: print an array
 	show     []string              // biz_ids to print the records of
 	asked    bool                  // -o was given
+	held     []outcomeFacts        // of dates that are left to a person
+	notices  *notices
 }
 
 // errReported ends a command with a code, after everything was said.
@@ -84,7 +100,8 @@ func (a *app) runOn(ctx context.Context, where located, led *ledger.Ledger, runs
 	for _, end := range r.ends {
 		end()
 	}
-	code := codeOf(r.facts)
+	o.notices.take(r)
+	code := codeOf(append(r.facts, o.held...))
 	if perr != nil && code == exitOK {
 		return perr
 	}
@@ -108,6 +125,7 @@ type batchRun struct {
 
 	facts []outcomeFacts
 	sums  []summaryJSON
+	raw   []runner.Summary
 	ends  []func() // what is to be said after the summaries
 }
 
@@ -124,6 +142,47 @@ func (r *batchRun) leave(next job) {
 }
 
 func (r *batchRun) run(ctx context.Context, j job) {
+	if by := j.blocked; len(by) > 0 {
+		r.block(j, by)
+		return
+	}
+	by, err := blocks(ctx, r.led, j.needs, j.date) // a date before this one may be what it needs
+	switch {
+	case err != nil:
+		r.fail(j, err)
+		return
+	case len(by) > 0:
+		r.block(j, by)
+		return
+	}
+	r.start(ctx, j)
+}
+
+func (r *batchRun) block(j job, by []blockJSON) {
+	s, row := r.app.block(r.where, j, by)
+	r.add(s, row, facts(s, nil))
+	r.ends = append(r.ends, func() { r.sayBlocked(j, by) })
+}
+
+// fail is the run of a job of which the ledger couldn't tell what it needs.
+func (r *batchRun) fail(j job, err error) {
+	now := r.now().UTC()
+	s := runner.Summary{
+		TaskName: j.task.Name, ExecuteDate: j.date, TimeZone: r.where.zoneName, Result: runner.LedgerError,
+		Error: err.Error(), StartedAt: now, EndedAt: now,
+	}
+	r.failed = true
+	r.add(s, newSummary(s, nil), facts(s, nil))
+	r.ends = append(r.ends, func() { r.p.fail(err) })
+}
+
+func (r *batchRun) add(s runner.Summary, row summaryJSON, f outcomeFacts) {
+	r.raw = append(r.raw, s)
+	r.sums = append(r.sums, row)
+	r.facts = append(r.facts, f)
+}
+
+func (r *batchRun) start(ctx context.Context, j job) {
 	bar := r.newProgress(r.o.progress, j.task.Name, j.date)
 	opts := runner.Options{
 		Ledger: r.led, RunsDir: r.runsDir, Task: j.task, Date: j.date, Zone: r.where.zoneName, Command: r.o.command,
@@ -144,8 +203,7 @@ func (r *batchRun) run(ctx context.Context, j job) {
 	f.LedgerError = f.LedgerError || err != nil && !f.Usage
 	r.left -= s.Begun
 	r.failed = err != nil
-	r.facts = append(r.facts, f)
-	r.sums = append(r.sums, newSummary(s, records))
+	r.add(s, newSummary(s, records), f)
 	r.ends = append(r.ends, func() {
 		if err != nil {
 			r.p.fail(err)

@@ -33,6 +33,7 @@ func (a *app) addCompletions(root *cobra.Command) {
 		"runner exec":        {a.offerTasks},
 		"runner rerun":       {a.offerTasks},
 		"runner status":      {a.offerTasks},
+		"runner gaps":        {a.offerTasks},
 		"runner ledger show": {a.offerTasks, a.offerBizIDs, nil},
 		"runner ledger mark": {a.offerTasks, a.offerBizIDs},
 		"runner runs show":   {a.offerRuns, nil},

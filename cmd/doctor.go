@@ -17,8 +17,9 @@ func newDoctorCmd(a *app) *cobra.Command {
 		Long: `Look for whatever would stop a run here and now, or needs a person: the
 configuration, the programs of its tasks, the ledger (rights and owner, file
 system, integrity, schema, size), dead runs and what is left of their attempts,
-records in doubt, batches that nobody works on, the clock, room on disk. With
-TASK, only those tasks' programs, batches and doubts.
+records in doubt, batches that nobody works on, dates that a schedule names and
+that never ran, the clock, room on disk. With TASK, only those tasks' programs,
+schedules, batches and doubts.
 
 Nothing is changed, and nothing made. A row is ok, warn (no run is stopped by
 it) or bad.
@@ -27,8 +28,9 @@ EXIT STATUS
   0 nothing is bad; else the first that applies: 7 the ledger can't be used,
   2 the configuration is wrong or a program is missing, 5 attempts of dead runs
   are still alive, 3 records in doubt need a person, 1 anything else that is
-  bad: dead runs that hold records, a halt, batches open for more than a day
-  that nobody works on, a clock that was set back. 129, 130, 143 interrupted.`,
+  bad: dead runs that hold records, a halt, a missed date, batches open for more
+  than a day that nobody works on, a clock that was set back. 129, 130, 143
+  interrupted.`,
 		Example: `  runner doctor
   runner doctor grant-coupon --fast -o json`,
 		RunE: func(c *cobra.Command, args []string) error { return runDoctor(c.Context(), a, o, args) },

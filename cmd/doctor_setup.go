@@ -118,6 +118,16 @@ func (d *doctor) checkTask(t *tasks.Task) {
 			fine = false
 		}
 	}
+	for _, well := range []bool{false, true} {
+		h := t.Hook(well)
+		if h == nil {
+			continue
+		}
+		if err := h.Find(); err != nil {
+			d.bad(check, wrongSetup, hintOf(err), "%s: %s", h.Name, err.Error())
+			fine = false
+		}
+	}
 	switch {
 	case !fine:
 	case built.Policy.Timeout == 0:

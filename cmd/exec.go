@@ -52,7 +52,9 @@ EXIT STATUS
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.reporting(args[0], c, func() error { return runExec(c.Context(), a, c, o, args[0], args[1:]) })
+			return a.noticing(c, o.noticeOptions, args[:1], func(n *notices) error {
+				return a.reporting(args[0], c, func() error { return runExec(c.Context(), a, c, o, args[0], args[1:], n) })
+			})
 		},
 	}
 	o.addFlags(c)
@@ -88,7 +90,7 @@ func (o *execOptions) validate(c *cobra.Command) error {
 	return o.runOptions.check(c)
 }
 
-func runExec(ctx context.Context, a *app, c *cobra.Command, o execOptions, name string, command []string) error {
+func runExec(ctx context.Context, a *app, c *cobra.Command, o execOptions, name string, command []string, n *notices) error {
 	if err := o.validate(c); err != nil {
 		return err
 	}
@@ -100,6 +102,7 @@ func runExec(ctx context.Context, a *app, c *cobra.Command, o execOptions, name 
 	if err != nil {
 		return err
 	}
+	n.know(where)
 	dir, err := os.Getwd()
 	if err != nil {
 		return usagef("can't tell the working directory: %w", err)
@@ -144,7 +147,7 @@ func runExec(ctx context.Context, a *app, c *cobra.Command, o execOptions, name 
 		first.date = date
 		ready = append(ready, first)
 	}
-	return a.runJobs(ctx, where, ready, o.jobOptions("exec", c, len(dates)))
+	return a.runJobs(ctx, where, ready, o.jobOptions("exec", c, len(dates), n))
 }
 
 func (o *execOptions) execSource(a *app) (runner.Source, error) {

@@ -14,6 +14,7 @@ import (
 // flowOptions are the flags that say how a run goes about its records, and
 // are no part of the task's definition.
 type flowOptions struct {
+	noticeOptions
 	overlap          choice
 	maxFailures      string
 	wait             time.Duration
@@ -41,6 +42,7 @@ func (o *flowOptions) addFlags(c *cobra.Command) {
 	f.BoolVar(&o.freshInput, "fresh-input", false, "take changed fields also of records that have been started")
 	f.BoolVar(&o.acceptDefinition, "accept-definition", false, "run although a live run of the batch works by another definition")
 	f.Var(&o.progress, "progress", "how to show progress on stderr; auto is a bar on a terminal, else a line every 30 s unless -q")
+	o.noticeOptions.addFlags(c)
 	completeWith(c, "overlap", o.overlap.allowed...)
 	completeWith(c, "progress", o.progress.allowed...)
 }

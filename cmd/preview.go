@@ -28,6 +28,13 @@ func (a *app) previewOn(ctx context.Context, where located, led *ledger.Ledger, 
 	rows := func(yield func(preview, error) bool) {
 		closed := false // the reader went away: count on, and say nothing more
 		for _, j := range jobs {
+			if len(j.blocked) > 0 {
+				_, row := a.block(where, j, j.blocked)
+				row.Result = runner.DryRun
+				sums = append(sums, row)
+				a.sayBlocked(j, j.blocked)
+				continue
+			}
 			s, err := runner.Preview(ctx, runner.Options{
 				Ledger: led, Task: j.task, Date: j.date, Zone: where.zoneName, Source: j.source, Survey: j.survey, Records: j.records,
 			}, func(biz string, v ledger.Judged, isNew bool) bool {

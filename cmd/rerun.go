@@ -32,13 +32,16 @@ idempotency key; repeating the line redoes nothing.
 EXIT STATUS
   0 complete, or nothing was chosen; 1 some failed again, 2 usage is wrong or
   an id is not known and nothing was executed, 3 records in doubt need a
-  person, 4 halted, 5 a chosen record is running, or busy or waiting, 7 the
-  ledger can't be used, 129, 130, 143 interrupted.`,
+  person, 4 halted, 5 a chosen record is running, or busy or waiting, 6 blocked
+  by a task that this one needs, 7 the ledger can't be used, 129, 130, 143
+  interrupted.`,
 		Example: `  runner rerun --date yesterday
   runner rerun grant-coupon --date 2026-11-28 --error-like 'HTTP 503' --fresh-input
   runner rerun grant-coupon --date 2026-11-28 --status in_doubt --biz-id u-1001 --yes`,
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.reporting(strings.Join(args, " "), c, func() error { return runRerun(c.Context(), a, c, o, args) })
+			return a.noticing(c, o.noticeOptions, args, func(n *notices) error {
+				return a.reporting(strings.Join(args, " "), c, func() error { return runRerun(c.Context(), a, c, o, args, n) })
+			})
 		},
 	}
 	o.addFlags(c)
@@ -51,6 +54,8 @@ type rerunOptions struct {
 	jobs       int
 	wait       time.Duration
 	freshInput bool
+	waitNeeds  waitNeeds
+	noticeOptions
 }
 
 func (o *rerunOptions) addFlags(c *cobra.Command) {
@@ -60,9 +65,11 @@ func (o *rerunOptions) addFlags(c *cobra.Command) {
 	f.BoolVar(&o.freshInput, "fresh-input", false, "take the fields that the task's source has now; not for records in doubt")
 	f.IntVarP(&o.jobs, "jobs", "j", 0, "records at a time (default: the task's, else the number of CPUs)")
 	f.DurationVar(&o.wait, "wait", 0, "wait at most `TIME` for records that others hold (default: as long as an attempt can take; for survivors of dead runs not at all)")
+	o.waitNeeds.addFlag(c)
+	o.noticeOptions.addFlags(c)
 }
 
-func runRerun(ctx context.Context, a *app, c *cobra.Command, o rerunOptions, names []string) error {
+func runRerun(ctx context.Context, a *app, c *cobra.Command, o rerunOptions, names []string, n *notices) error {
 	if o.generation < 1 || o.wait < 0 || c.Flags().Changed("jobs") && o.jobs < 1 {
 		return usagef("--generation and --jobs are at least 1, --wait is not negative")
 	}
@@ -75,6 +82,7 @@ func runRerun(ctx context.Context, a *app, c *cobra.Command, o rerunOptions, nam
 		return err
 	}
 	sel.Generation = o.generation
+	n.know(where)
 	led, runsDir, err := a.openChoosing(ctx, where, o.dryRun)
 	if err != nil {
 		return err
@@ -93,7 +101,7 @@ func runRerun(ctx context.Context, a *app, c *cobra.Command, o rerunOptions, nam
 	if err != nil {
 		return err
 	}
-	return a.rerun(ctx, where, led, runsDir, c, o, picks, insist)
+	return a.rerun(ctx, where, led, runsDir, c, o, picks, insist, n)
 }
 
 // pick chooses the records of each task, and reads what fresh input they take.
@@ -174,17 +182,26 @@ func (a *app) nothingToRerun(ctx context.Context, where located, led *ledger.Led
 	return a.printSummaries(sums, len(names) != 1, true)
 }
 
-func (a *app) rerun(ctx context.Context, where located, led *ledger.Ledger, runsDir string, c *cobra.Command, o rerunOptions, picks []chosen, insist bool) error {
-	opts := jobOptions{command: "rerun", dryRun: o.dryRun, several: len(picks) > 1, show: o.bizIDs, asked: c.Flags().Changed("output")}
+func (a *app) rerun(ctx context.Context, where located, led *ledger.Ledger, runsDir string, c *cobra.Command, o rerunOptions, picks []chosen, insist bool, n *notices) (err error) {
+	opts := jobOptions{command: "rerun", dryRun: o.dryRun, several: len(picks) > 1, show: o.bizIDs, asked: c.Flags().Changed("output"), notices: n}
 	if c.Flags().Changed("wait") {
 		opts.fill = func(r *runner.Options) { r.Wait = &o.wait }
 	}
 	ready := make([]job, len(picks))
 	for i, p := range picks {
 		ready[i] = job{task: p.def, date: p.task.ExecuteDate, records: p.ids}
+		if t := where.task(p.task.TaskName); t != nil {
+			ready[i].needs = t.Needs
+			if ready[i].blocked, err = a.waitToRerun(ctx, where, t, p.task.ExecuteDate, o.waitNeeds.unless(o.dryRun)); err != nil {
+				return err
+			}
+		}
 	}
 	d := ledger.Decision{Actor: actor(), Reason: "rerun", Insist: insist, Generation: o.generation}
-	for _, p := range picks {
+	for i, p := range picks {
+		if len(ready[i].blocked) > 0 {
+			continue
+		}
 		if err := a.release(ctx, led, o, p, d); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -23,18 +24,33 @@ stays failed: runner rerun tries it again.
 Nothing is executed before the whole input has been read and found valid. When
 all goes well and nobody looks (stderr is no terminal), nothing is printed.
 
+With --catch-up the dates are those that runner gaps lists and on which a run
+can do something, the oldest first. Those that wait for a person, because records
+failed or are in doubt, are named on stderr and count for the exit code. On a
+date for which a task that this one needs is not complete nothing is read,
+planned or started.
+
 EXIT STATUS
   0 complete, 1 some records failed, 2 usage, configuration or input is wrong
   and nothing was executed, 3 records in doubt need a person, 4 halted, 5 busy
-  or waiting, 7 the ledger can't be used, 129, 130, 143 interrupted.`,
+  or waiting, 6 blocked by a task that this one needs, 7 the ledger can't be
+  used, 129, 130, 143 interrupted.`,
 		Example: `  runner run grant-coupon --date yesterday
+  runner run grant-coupon --catch-up --max-dates 7 --wait-needs 30m
   runner run grant-coupon --from late-users.csv -j 4 -o json`,
 		Args: exactly("TASK"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.reporting(args[0], c, func() error { return runRun(c.Context(), a, c, o, args[0]) })
+			return a.noticing(c, o.noticeOptions, args, func(n *notices) error {
+				return a.reporting(args[0], c, func() error { return runRun(c.Context(), a, c, o, args[0], n) })
+			})
 		},
 	}
 	o.addFlags(c)
+	f := c.Flags()
+	f.BoolVar(&o.catchUp, "catch-up", false, "run the dates that never ran or are not complete, the oldest first")
+	f.StringVar(&o.since, "since", "", "catch up from this `DATE` on (default: schedule_since, else the first date in the ledger)")
+	f.Lookup("max-dates").Usage = "refuse ranges of more than `N` dates; of those to catch up with, run the first N"
+	o.waitNeeds.addFlag(c)
 	return c
 }
 
@@ -50,6 +66,11 @@ type runOptions struct {
 	timeout            time.Duration
 	dryRun, allowEmpty bool
 	maxDates           int
+
+	// Of run alone.
+	catchUp   bool
+	since     string
+	waitNeeds waitNeeds
 }
 
 func (o *runOptions) addFlags(c *cobra.Command) {
@@ -93,8 +114,8 @@ func (o *runOptions) check(c *cobra.Command) error {
 	return nil
 }
 
-func runRun(ctx context.Context, a *app, c *cobra.Command, o runOptions, name string) error {
-	if err := o.check(c); err != nil {
+func runRun(ctx context.Context, a *app, c *cobra.Command, o runOptions, name string, n *notices) error {
+	if err := errors.Join(o.check(c), o.checkCatchUp(c)); err != nil {
 		return err
 	}
 	where, err := a.locate(true)
@@ -109,29 +130,59 @@ func runRun(ctx context.Context, a *app, c *cobra.Command, o runOptions, name st
 	if err != nil {
 		return err
 	}
+	n.know(where)
 	built, err := o.build(c, t)
 	if err != nil {
 		return err
 	}
-	reading, stop := interruptible(ctx)
-	defer stop()
-	var ready []job
-	defer func() { closeSources(ready) }()
-	for i, date := range dates {
-		if i > 0 && (o.from != "" || t.ReadsStdin()) { // it is the same on each date, and stdin can be read once
-			ready = append(ready, job{task: built, date: date, source: ready[0].source, survey: ready[0].survey})
-			continue
-		}
-		src, err := o.source(a, t, date)
+	opts := o.jobOptions("run", c, len(dates), n)
+	if o.catchUp {
+		u, err := o.missedDates(ctx, a, where, built)
 		if err != nil {
-			return asUsage(err)
-		}
-		ready = append(ready, job{task: built, date: date, source: src})
-		if err := ready[len(ready)-1].readThrough(reading, o.shard); err != nil {
 			return err
 		}
+		dates, opts.held, opts.several = u.dates, u.held, true
 	}
-	return a.runJobs(ctx, where, ready, o.jobOptions("run", c, len(dates)))
+	reading, stop := interruptible(ctx)
+	defer stop()
+	blocked, err := a.waitForNeeds(reading, where, t, dates, o.waitNeeds.unless(o.dryRun))
+	if err != nil {
+		return err
+	}
+	ready, err := o.read(reading, a, t, built, dates, blocked)
+	defer closeSources(ready)
+	if err != nil {
+		return err
+	}
+	return a.runJobs(ctx, where, ready, opts)
+}
+
+// read reads the input of each date through, before anything is done on any.
+func (o *runOptions) read(ctx context.Context, a *app, t *tasks.Task, built runner.Task, dates []string, blocked map[string][]blockJSON) ([]job, error) {
+	var ready []job
+	var shared *job // with the input that is the same on each date, for stdin can be read once
+	for _, date := range dates {
+		j := job{task: built, date: date, needs: t.Needs, blocked: blocked[date]}
+		switch {
+		case len(j.blocked) > 0: // its input may not be there yet
+		case shared != nil:
+			j.source, j.survey = shared.source, shared.survey
+		default:
+			src, err := o.source(a, t, date)
+			if err != nil {
+				return ready, asUsage(err)
+			}
+			j.source = src
+			if err := j.readThrough(ctx, o.shard); err != nil {
+				return append(ready, j), err
+			}
+			if o.from != "" || t.ReadsStdin() {
+				shared = &j
+			}
+		}
+		ready = append(ready, j)
+	}
+	return ready, nil
 }
 
 // build makes the task ready, with what the flags say of it.
@@ -170,8 +221,9 @@ func (o *runOptions) dates(a *app, where located) ([]string, error) {
 	return dates, err
 }
 
-func (o *runOptions) jobOptions(command string, c *cobra.Command, dates int) jobOptions {
+func (o *runOptions) jobOptions(command string, c *cobra.Command, dates int, n *notices) jobOptions {
 	return jobOptions{
+		notices: n,
 		command: command, limit: o.limit, dryRun: o.dryRun, several: dates > 1,
 		show: o.bizIDs, asked: c.Flags().Changed("output"), progress: o.progress.value,
 		fill: func(r *runner.Options) { o.fill(c, r) },
@@ -221,42 +273,4 @@ func (j *job) readThrough(ctx context.Context, shard string) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-}
-
-func closeSources(jobs []job) {
-	for i, j := range jobs {
-		if i == 0 || j.source != jobs[0].source {
-			_ = j.source.Close() // it was only read
-		}
-	}
-}
-
-// reporting runs fn and, where JSON is wanted, turns an error into a summary
-// too: a script that reads stdout learns what happened in any case.
-func (a *app) reporting(task string, c *cobra.Command, fn func() error) error {
-	err := fn()
-	if err == nil || isReported(err) || a.p.form != formJSON && a.p.form != formJSONL {
-		return err
-	}
-	s := runner.Summary{TaskName: task, Result: runner.Invalid, Error: err.Error()}
-	if f := c.Flags().Lookup("date"); f != nil {
-		if where, lerr := a.locate(false); lerr == nil {
-			s.TimeZone = where.zoneName
-			if d, derr := parseDate(f.Value.String(), a.now(), where.zone); derr == nil {
-				s.ExecuteDate = d
-			}
-		}
-	}
-	switch codeOfError(err) {
-	case exitLedger:
-		s.Result = runner.LedgerError
-	case exitBusy:
-		s.Result = runner.IsBusy
-	case exitHUP, exitINT, exitTERM:
-		s.Result = runner.Interrupted
-	}
-	if perr := writeJSON(a.p.out, newSummary(s, nil), "\n"); perr != nil {
-		return perr
-	}
-	return err
 }

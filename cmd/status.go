@@ -22,9 +22,10 @@ them and how long that will take, and what needs a person, with the command
 for it. A batch whose plan was cut off is never complete.
 
 The newest --limit batches are shown, and all older ones that are not complete;
-what is left out is said on stderr, with the cursor to go on from. An open
-record counts as old as its batch. Rate and time left are those of the last
-attempts of live runs. No ledger is an empty list.
+what is left out is said on stderr, with the cursor to go on from. Dates that a
+task should have run on by its schedule, and never did, are missing; runner gaps
+lists them all. An open record counts as old as its batch. Rate and time left
+are those of the last attempts of live runs. No ledger is an empty list.
 
 EXIT STATUS
   0 printed, whatever it shows; 2 usage is wrong, 7 the ledger can't be used.`,
@@ -76,24 +77,36 @@ func runStatus(ctx context.Context, a *app, c *cobra.Command, o statusOptions, n
 	if err != nil {
 		return causeOf(ctx, err)
 	}
+	view := &statusView{a: a, where: where, led: led, runsDir: runsDirOf(led)}
+	missed, notes, err := o.missed(ctx, view, names, from, to)
+	if err != nil {
+		return causeOf(ctx, err)
+	}
 	batches = slices.DeleteFunc(batches, func(b ledger.Batch) bool {
 		return len(names) > 0 && !slices.Contains(names, b.TaskName) || cursor.passed(b)
 	})
 	shown, hidden, next := o.cut(batches)
-	view := &statusView{a: a, where: where, led: led, runsDir: runsDirOf(led)}
 	if err := view.watch(ctx); err != nil {
 		return causeOf(ctx, err)
 	}
-	if err := a.printStatus(where, view.rows(ctx, shown)); err != nil {
+	if err := a.printStatus(where, withMissed(view.rows(ctx, shown), missed)); err != nil {
 		return causeOf(ctx, err)
 	}
+	for _, n := range notes {
+		a.p.note("%s", n)
+	}
+	a.sayHidden(hidden, next, len(shown)+len(missed) == 0)
+	return nil
+}
+
+// sayHidden says what a listing of batches leaves out.
+func (a *app) sayHidden(hidden int, next string, empty bool) {
 	switch {
 	case hidden > 0:
 		a.p.note("batches not shown: %d; go on with --after %s, or --limit 0 for all", hidden, next)
-	case len(shown) == 0 && a.p.form.forPeople():
+	case empty && a.p.form.forPeople():
 		a.p.note("no batches match")
 	}
-	return nil
 }
 
 // batchCursor is the last batch of a page.

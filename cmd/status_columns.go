@@ -37,7 +37,7 @@ func (r statusJSON) tint(p palette) *color.Color {
 	switch r.State {
 	case "complete":
 		return p.good
-	case "failed", "halted", "cut_off":
+	case "failed", "halted", "cut_off", stateMissing:
 		return p.bad
 	case "in_doubt":
 		return p.doubt
@@ -77,6 +77,10 @@ func (r statusJSON) notes(loc *time.Location) (notes []string) {
 		notes = append(notes, "paused until "+r.PausedUntil.in(loc))
 	}
 	for _, n := range r.Needs {
+		if n.Count == 0 {
+			notes = append(notes, n.Message+": "+n.Command)
+			continue
+		}
 		notes = append(notes, fmt.Sprintf("%d %s: %s: %s", n.Count, strings.ReplaceAll(n.Status, "_", " "), n.Message, n.Command))
 	}
 	return notes

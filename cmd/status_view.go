@@ -49,7 +49,7 @@ type statusRun struct {
 
 // statusNeed is what a person should look at.
 type statusNeed struct {
-	Status  string `json:"status"` // in_doubt, failed, running (of dead runs) or halted
+	Status  string `json:"status"` // in_doubt, failed, running (of dead runs), halted or missing
 	Count   int64  `json:"count"`
 	Message string `json:"message"`
 	Command string `json:"command"`

@@ -33,9 +33,12 @@ type summaryJSON struct {
 	StartedAt   stamp             `json:"started_at"`
 	EndedAt     stamp             `json:"ended_at"`
 	DurationMS  int64             `json:"duration_ms"`
+	BlockedBy   []blockJSON       `json:"blocked_by"`
 	Records     []recordJSON      `json:"records,omitempty"` // with --biz-id
 
-	yielded bool // busy, and content
+	yielded  bool // busy, and content
+	halted   string
+	troubled []ledger.Entry // the first few that failed or are in doubt
 }
 
 // countsJSON always has all six statuses.
@@ -62,6 +65,7 @@ func newSummary(s runner.Summary, records []recordJSON) summaryJSON {
 		Executed: s.Executed, AlreadyDone: s.AlreadyDone, Counts: newCounts(s.Counts), HeldBy: append([]string{}, s.HeldBy...),
 		PausedUntil: stamp{s.PausedUntil}, StartedAt: stamp{s.StartedAt}, EndedAt: stamp{s.EndedAt},
 		DurationMS: max(s.EndedAt.Sub(s.StartedAt).Milliseconds(), 0), Records: records, yielded: s.Yielded,
+		BlockedBy: []blockJSON{}, halted: s.HaltReason, troubled: s.Troubled,
 	}
 	if s.RunID != "" {
 		j.RunID = &s.RunID
@@ -75,6 +79,7 @@ func facts(s runner.Summary, sig os.Signal) outcomeFacts {
 		LedgerError: s.Result == runner.LedgerError,
 		Usage:       s.Result == runner.Invalid,
 		Halted:      s.Result == runner.Halted,
+		Blocked:     s.Result == runner.Blocked,
 		Busy:        s.Result == runner.IsBusy && !s.Yielded,
 		Waiting:     s.Result == runner.IsWaiting,
 	}
@@ -103,7 +108,42 @@ func (a *app) printSummaries(sums []summaryJSON, several, asked bool) error {
 	if a.p.form == formJSON && !several && len(sums) == 1 {
 		return quietly(writeJSON(a.p.out, sums[0], "\n"))
 	}
-	return list(a.p, summaryColumns, all(sums))
+	if err := list(a.p, summaryColumns, all(sums)); err != nil || a.p.form != formMarkdown {
+		return err
+	}
+	return a.printTroubled(sums)
+}
+
+// printTroubled adds to a report in Markdown which records went wrong: in the
+// summary of a CI job there is no stderr beside it.
+func (a *app) printTroubled(sums []summaryJSON) error {
+	var rows []ledger.Entry
+	var bad int64
+	for _, s := range sums {
+		rows = append(rows, s.troubled...)
+		bad += s.Counts.Failed + s.Counts.InDoubt
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	a.p.blank()
+	if err := list(a.p, troubledColumns, all(rows)); err != nil {
+		return err
+	}
+	if more := bad - int64(len(rows)); more > 0 {
+		a.p.blank()
+		return a.p.say("and %d more", more)
+	}
+	return nil
+}
+
+var troubledColumns = []column[ledger.Entry]{
+	{name: "TASK", cell: func(e ledger.Entry) string { return e.TaskName }},
+	{name: "DATE", cell: func(e ledger.Entry) string { return e.ExecuteDate }},
+	{name: "BIZ_ID", cell: func(e ledger.Entry) string { return e.BizID }},
+	{name: "STATUS", cell: func(e ledger.Entry) string { return e.Status.String() }},
+	{name: "ATTEMPTS", cell: func(e ledger.Entry) string { return fmt.Sprint(e.Attempts) }},
+	{name: "ERROR", cell: func(e ledger.Entry) string { return oneLine(e.Error) }},
 }
 
 func wentWell(r runner.ResultWord) bool { return r == runner.Complete || r == runner.Partial }
@@ -117,7 +157,25 @@ var summaryColumns = []column[summaryJSON]{
 	{name: "NEW", cell: func(s summaryJSON) string { return fmt.Sprint(s.New) }},
 	{name: "EXECUTED", cell: func(s summaryJSON) string { return fmt.Sprint(s.Executed) }},
 	{name: "COUNTS", cell: func(s summaryJSON) string { return countWords(s.Counts) }},
-	{name: "ERROR", cell: func(s summaryJSON) string { return s.Error }},
+	{name: "TOOK", cell: func(s summaryJSON) string { return s.took() }},
+	{name: "WHY", cell: summaryJSON.why},
+}
+
+func (s summaryJSON) took() string {
+	return (time.Duration(s.DurationMS) * time.Millisecond).Round(10 * time.Millisecond).String()
+}
+
+// why says what kept the run from its end.
+func (s summaryJSON) why() string {
+	switch {
+	case len(s.BlockedBy) > 0:
+		return "needs " + blockWords(s.BlockedBy)
+	case s.halted != "":
+		return oneLine(s.halted)
+	case s.yielded || s.Result == runner.IsBusy && len(s.HeldBy) > 0:
+		return "held by run " + strings.Join(s.HeldBy, ", ")
+	}
+	return oneLine(s.Error)
 }
 
 // sentence is a summary in one line.
@@ -128,6 +186,10 @@ func sentence(s summaryJSON) string {
 		fmt.Fprintf(&b, ": of %s %d new; now %s", plural(s.Planned, "record"), s.New, countWords(s.Counts))
 	} else if s.Planned > 0 {
 		fmt.Fprintf(&b, ": of %s %s; %s", plural(s.Planned, "record"), countWords(s.Counts), plural(s.Executed, "attempt"))
+	}
+	if len(s.BlockedBy) > 0 {
+		fmt.Fprintf(&b, ": needs %s", blockWords(s.BlockedBy))
+		return b.String()
 	}
 	for _, x := range []struct {
 		n    int64
@@ -141,7 +203,7 @@ func sentence(s summaryJSON) string {
 		fmt.Fprintf(&b, ", left to run %s", strings.Join(s.HeldBy, ", "))
 	}
 	if s.Result != runner.DryRun {
-		fmt.Fprintf(&b, ", %s", (time.Duration(s.DurationMS) * time.Millisecond).Round(10*time.Millisecond))
+		fmt.Fprintf(&b, ", %s", s.took())
 	}
 	return b.String()
 }
@@ -168,121 +230,6 @@ func plural(n int64, word string) string {
 		return "1 " + word
 	}
 	return fmt.Sprintf("%d %ss", n, word)
-}
-
-// explain says on stderr what a run left and what to do about it. With the
-// summary it stays under 40 lines.
-func (a *app) explain(s runner.Summary, zone *time.Location) {
-	for _, u := range s.Unwritten { // all of them: nobody else will ever know
-		a.p.problem(strings.TrimSpace(fmt.Sprintf("%s: its outcome could be written nowhere: %s %s", u.Key, u.Report.Outcome, oneLine(u.Report.Error+u.Report.Result))), "")
-	}
-	for _, e := range s.Troubled {
-		msg := fmt.Sprintf("%s %s: %s", e.TaskName, e.BizID, strings.ReplaceAll(e.Status.String(), "_", " "))
-		if e.Attempts > 0 {
-			msg += " after " + plural(int64(e.Attempts), "attempt")
-		}
-		if e.Status == ledger.InDoubt && !e.StartedAt.IsZero() {
-			msg += ", started " + e.StartedAt.In(zone).Format(time.RFC3339)
-		}
-		if e.Error != "" {
-			msg += ": " + oneLine(e.Error)
-		}
-		a.p.problem(msg, "")
-	}
-	bad := s.Counts[ledger.Failed] + s.Counts[ledger.InDoubt]
-	if more := bad - int64(len(s.Troubled)); more > 0 && len(s.Troubled) > 0 {
-		a.p.problem(fmt.Sprintf("and %d more; runner ledger ls --task %s --date %s --status failed,in_doubt%s lists them", more, shellWord(s.TaskName), s.ExecuteDate, a.sameFlags()), "")
-	}
-	for _, v := range s.Survivors {
-		hint := "it ends by itself, or runner recover --kill" + a.sameFlags() + " ends it; then run again"
-		if v.Group > 0 {
-			hint = fmt.Sprintf("it ends by itself, or runner recover --kill%s ends it (kill -- -%d); then run again", a.sameFlags(), v.Group)
-		}
-		a.p.problem(survivorText(v, a.now()), hint)
-	}
-	if s.LateEnds > 0 {
-		a.p.problem(plural(s.LateEnds, "outcome")+" came when the record had gone on already", "runner ledger show tells what is known of a record")
-	}
-	for _, l := range a.nextSteps(s, zone) {
-		a.p.problem(l.msg, l.hint)
-	}
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-// sameFlags are those flags of this command that the next one needs too.
-func (a *app) sameFlags() string {
-	var b strings.Builder
-	if a.flags.config != "" {
-		b.WriteString(" --config " + shellWord(a.flags.config))
-	}
-	if a.flags.ledger != "" {
-		b.WriteString(" --ledger " + shellWord(shownLedger(a.flags.ledger)))
-	}
-	if a.flags.runDir != "" {
-		b.WriteString(" --run-dir " + shellWord(a.flags.runDir))
-	}
-	return b.String()
-}
-
-type step struct{ msg, hint string }
-
-func (a *app) nextSteps(s runner.Summary, zone *time.Location) (steps []step) {
-	where := shellWord(s.TaskName) + " --date " + s.ExecuteDate + a.sameFlags()
-	switch s.Result {
-	case runner.Halted:
-		steps = append(steps, step{"halted: " + oneLine(s.HaltReason), "nothing more was started; put it right and run again"})
-	case runner.IsBusy:
-		if s.Yielded {
-			return nil
-		}
-		msg := "run " + strings.Join(s.HeldBy, ", ") + " works on the batch"
-		if n := s.Counts[ledger.Running]; n > 0 {
-			msg = fmt.Sprintf("held by run %s: %s", strings.Join(s.HeldBy, ", "), plural(n, "record"))
-		}
-		steps = append(steps, step{msg, "run again when it has ended"})
-	case runner.IsWaiting:
-		steps = append(steps, step{"records wait until " + later(s.NextDue, s.PausedUntil).In(zone).Format(time.RFC3339), "run again then"})
-	case runner.Interrupted:
-		msg := "interrupted"
-		if n := s.Counts[ledger.Pending] + s.Counts[ledger.Running]; n > 0 {
-			msg += ": " + plural(n, "record") + " left to do"
-		}
-		steps = append(steps, step{msg, "run the same command again to go on"})
-	}
-	if s.Counts[ledger.Failed] > 0 {
-		steps = append(steps, step{plural(s.Counts[ledger.Failed], "record") + " failed", "runner rerun " + where + " tries them again"})
-	}
-	if n := s.Counts[ledger.InDoubt]; n > 0 {
-		hint := "find out of each whether it took effect; if so, runner ledger mark " + where + " --as done --reason TEXT BIZ_ID; if not, runner rerun " + where + " --status in_doubt --yes --biz-id BIZ_ID"
-		steps = append(steps, step{plural(n, "record") + " may or may not have taken effect: a person must find out", hint})
-	}
-	return steps
-}
-
-func survivorText(v runner.Survivor, now time.Time) string {
-	text := fmt.Sprintf("%s %s: an attempt of the dead run %s is still alive", v.TaskName, v.BizID, v.RunID)
-	if v.PID != 0 {
-		text += fmt.Sprintf(": pid %d, started %s ago", v.PID, now.Sub(v.StartedAt).Round(time.Second))
-		if v.Overdue(now) {
-			text += ", overdue"
-		}
-		return text
-	}
-	if v.Until.IsZero() {
-		return text + ", or may be: its processes can't be seen from here"
-	}
-	return text + ", or may be until " + v.Until.Local().Format(time.RFC3339) + ": its processes can't be seen from here"
-}
-
-// oneLine joins the lines of a text.
-func oneLine(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), " | ")
 }
 
 // recordsOf gives the named records of a batch.

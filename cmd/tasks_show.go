@@ -63,6 +63,11 @@ func taskFields(i tasks.Info) []field {
 		{"max failures", i.MaxFailures},
 		{"overlap", i.Overlap},
 		{"max wait", i.MaxWait},
+		{"needs", strings.Join(i.Needs, ", ")},
+		{"schedule", i.Schedule},
+		{"on failure", i.OnFailure},
+		{"on success", i.OnSuccess},
+		{"hook timeout", i.HookTimeout},
 		{"secrets", strings.Join(i.Secrets, ", ")},
 		{"environment", strings.Join(i.Env, ", ")},
 	}

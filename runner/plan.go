@@ -26,9 +26,11 @@ func (e *engine) plan(ctx context.Context) (*roaring64.Bitmap, error) {
 			todo.Add(uint64(id))
 		}
 		e.sum.Planned = int64(len(e.Records))
+		e.sum.scope = todo.Clone() // todo gets smaller
 		return todo, nil
 	}
 	scope := roaring64.New()
+	e.sum.scope = scope
 	how := ledger.PlanOptions{Fresh: e.FreshInput}
 	err := chunks(e.Source, e.Survey, func(in []ledger.Input) error {
 		if e.Stop.Asked() {

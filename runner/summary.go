@@ -3,6 +3,8 @@ package runner
 import (
 	"time"
 
+	"github.com/RoaringBitmap/roaring/v2/roaring64"
+
 	"runner/ledger"
 )
 
@@ -18,6 +20,7 @@ const (
 	Halted      ResultWord = "halted"       // its action can't be started
 	IsBusy      ResultWord = "busy"         // another run, or a survivor, holds records
 	IsWaiting   ResultWord = "waiting"      // records wait for a later time
+	Blocked     ResultWord = "blocked"      // a task that this one needs is not complete
 	Interrupted ResultWord = "interrupted"  // told to stop
 	DryRun      ResultWord = "dry_run"      // nothing was done
 	Invalid     ResultWord = "invalid"      // usage, configuration or input
@@ -53,6 +56,13 @@ type Summary struct {
 	HaltReason string
 	Unwritten  []Unwritten // outcomes that could be written neither to the ledger nor to the run file
 	Yielded    bool        // busy, and content: overlap is skip
+
+	scope *roaring64.Bitmap
+}
+
+// Holds tells whether a record was in the scope of the run, by its number.
+func (s Summary) Holds(record int64) bool {
+	return s.scope != nil && s.scope.Contains(uint64(record))
 }
 
 // Unwritten is an outcome that only this process knows of.

@@ -44,6 +44,7 @@ func (c *checker) config(f *configFile, path string) *Config {
 		t.plan.namespace, t.plan.timeZone = conf.Namespace, conf.TimeZone
 		conf.Tasks = append(conf.Tasks, t)
 	}
+	c.needs(f, conf.Tasks)
 	return conf
 }
 
@@ -95,6 +96,7 @@ func (c *checker) task(name string, f *taskFile) *Task {
 			c.doc.Report(fmt.Sprintf("%q can't name an environment variable", s), "secrets are named, never written here", &f.Secrets[i])
 		}
 	}
+	t.Schedule, t.hooks = c.schedule(f), c.hooks(f)
 	c.kind(f, &t.plan)
 	c.doubts(f, &t.plan)
 	for i := range f.Env {

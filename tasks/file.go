@@ -45,6 +45,13 @@ type taskFile struct {
 	MaxWait           Duration           `yaml:"max_wait" default:"10m" jsonschema_description:"A run that would wait longer than this for its next record ends (exit 5)."`
 	ExitCodes         exitCodesFile      `yaml:"exit_codes" jsonschema_description:"What exit codes of the command mean. 0 is done, others are a failed attempt."`
 	KeepOutput        choice             `yaml:"keep_output" default:"failed" jsonschema:"enum=failed,enum=all,enum=none" jsonschema_description:"Of which attempts the output of the command is kept; failed is all that did not succeed."`
+	Needs             []needFile         `yaml:"needs" jsonschema_description:"Tasks of this file that must be complete (all records done or skipped) for the same execute date before this one runs; else the run is blocked (exit 6) and nothing is started. Dates before the other task's schedule_since aren't needed. A name, or a section, see needs."`
+	Schedule          cron               `yaml:"schedule" jsonschema_description:"When the task should run, as cron writes it, such as 0 2 * * *, in the time zone above. Nothing is started by it: runner gaps, status and doctor tell the dates that never ran, and run --catch-up runs them."`
+	ScheduleDate      daysBack           `yaml:"schedule_date" default:"today" jsonschema_description:"The execute date that such a run is for, seen from its day: today, yesterday or a number of days back such as -2d."`
+	ScheduleSince     calendarDate       `yaml:"schedule_since" default:"the first date in the ledger" jsonschema_description:"The first execute date that should have run, such as 2026-11-01."`
+	OnFailure         []string           `yaml:"on_failure" jsonschema:"minItems=1" jsonschema_description:"A program and its arguments, looked up as for run, that is run in the folder of this file once after a run whose exit code is not 0. See hooks."`
+	OnSuccess         []string           `yaml:"on_success" jsonschema:"minItems=1" jsonschema_description:"The same after a run that is complete on all its dates."`
+	HookTimeout       Duration           `yaml:"hook_timeout" default:"1m" jsonschema_description:"How long on_failure and on_success may take."`
 	Secrets           []string           `yaml:"secrets" jsonschema_description:"Names of environment variables whose values are written as ***."`
 	AllowEmpty        bool               `yaml:"allow_empty" default:"false" jsonschema_description:"An input without records is right; else it is an error (exit 2)."`
 }
@@ -54,6 +61,12 @@ type probeFile struct {
 	Run  []string     `yaml:"run" decode:"list" jsonschema:"minItems=1" jsonschema_description:"A program and its arguments, as for run of a task."`
 	HTTP httpFile     `yaml:"http" jsonschema_description:"An HTTP request, see http. A check is a GET: 2xx says that the effect is there, 404 and 410 that it isn't, anything else can't tell. A compensation is well with 2xx."`
 	SQL  sqlProbeFile `yaml:"sql" jsonschema_description:"A query or statements, see sql of check and compensate."`
+}
+
+// needFile is another task that must be complete. A name stands for its task.
+type needFile struct {
+	Task   string   `yaml:"task" decode:"list" jsonschema:"required" jsonschema_description:"The name of the other task."`
+	Offset daysBack `yaml:"offset" default:"today" jsonschema_description:"The execute date on which it must be complete, seen from that of this task: -1d is the day before."`
 }
 
 // recordsFile says where records come from. The value of each kind of source

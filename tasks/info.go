@@ -37,6 +37,11 @@ type Info struct {
 	MaxWait     string    `json:"max_wait"`
 	Secrets     []string  `json:"secrets"`
 	Env         []string  `json:"env"`
+	Needs       []string  `json:"needs"`
+	Schedule    string    `json:"schedule"`   // empty: none
+	OnFailure   string    `json:"on_failure"` // the command, masked; empty: none
+	OnSuccess   string    `json:"on_success"`
+	HookTimeout string    `json:"hook_timeout"` // empty: there is no hook
 }
 
 // DoubtInfo is a check or a compensation; both empty if there is none.
@@ -66,8 +71,10 @@ func (t *Task) Info() Info {
 		},
 		MaxFailures: toleranceText(p.flow.maxFailures), Overlap: string(cmp.Or(p.flow.overlap, runner.Join)),
 		MaxWait: durationText(cmp.Or(p.flow.maxWait, runner.MaxWait).Truncate(time.Microsecond)),
-		Secrets: append([]string{}, p.secrets...), Env: []string{},
+		Secrets: append([]string{}, p.secrets...), Env: []string{}, Needs: []string{},
+		OnFailure: mask.String(strings.Join(t.hooks.failure, " ")), OnSuccess: mask.String(strings.Join(t.hooks.success, " ")),
 	}
+	t.addTimes(&i)
 	if p.flow.rate > 0 {
 		i.Rate = rateText(p.flow.rate)
 	}
@@ -86,6 +93,19 @@ func (t *Task) Info() Info {
 		i.Env = append(i.Env, v.name)
 	}
 	return i
+}
+
+// addTimes describes when the task should run, and what it waits for.
+func (t *Task) addTimes(i *Info) {
+	if i.OnFailure+i.OnSuccess != "" {
+		i.HookTimeout = durationText(t.hooks.timeout)
+	}
+	for _, n := range t.Needs {
+		i.Needs = append(i.Needs, n.String())
+	}
+	if s := t.Schedule; s != nil {
+		i.Schedule = s.words()
+	}
 }
 
 func doubtInfo(p *probe, timeout time.Duration, mask *output.Masker) DoubtInfo {

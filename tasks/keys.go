@@ -24,6 +24,7 @@ var sections = []section{
 	{"The file", "Paths are relative to this file. An unknown key, a value of the wrong type and an impossible combination are errors with file, line and column, all of them, before anything runs.", reflect.TypeFor[configFile]()},
 	{"A task", "A task has exactly one action: " + either(kindNames()) + ". Environment, folder, stdin, exit codes and kept output are for commands; all but the exit codes hold for commands that check and compensate too, beside any kind of action.", reflect.TypeFor[taskFile]()},
 	{"check and compensate", "A list is a command. Else exactly one is given: " + either(probeNames()) + ".", reflect.TypeFor[probeFile]()},
+	{"needs", "A name is a task, for the same execute date.", reflect.TypeFor[needFile]()},
 	{"sql", "The database is changed only if all statements succeed. Of statement and statements one is given.", reflect.TypeFor[sqlFile]()},
 	{"sql of check and compensate", "A check has a query, a compensation has statement or statements.", reflect.TypeFor[sqlProbeFile]()},
 	{"sql of records", "", reflect.TypeFor[sqlSourceFile]()},
@@ -72,24 +73,24 @@ func (k key) typeWords() string {
 	return typeWords(k.field.Type)
 }
 
+// typeNames are the words for types that aren't told by their kind.
+var typeNames = map[reflect.Type]string{
+	reflect.TypeFor[Duration]():             "duration",
+	reflect.TypeFor[rate]():                 "rate",
+	reflect.TypeFor[tolerance]():            "number or share",
+	reflect.TypeFor[decode.OneOrMany]():     "text or list of text",
+	reflect.TypeFor[decode.Map[string]]():   "texts by name",
+	reflect.TypeFor[decode.Map[taskFile]](): "tasks by name",
+	reflect.TypeFor[decode.Tree]():          "any value",
+	reflect.TypeFor[probeFile]():            "list of text or section",
+	reflect.TypeFor[needFile]():             "text or section",
+	reflect.TypeFor[daysBack]():             "today, yesterday or -2d",
+	reflect.TypeFor[calendarDate]():         "date",
+}
+
 func typeWords(t reflect.Type) string {
-	switch t {
-	case reflect.TypeFor[Duration]():
-		return "duration"
-	case reflect.TypeFor[rate]():
-		return "rate"
-	case reflect.TypeFor[tolerance]():
-		return "number or share"
-	case reflect.TypeFor[decode.OneOrMany]():
-		return "text or list of text"
-	case reflect.TypeFor[decode.Map[string]]():
-		return "texts by name"
-	case reflect.TypeFor[decode.Map[taskFile]]():
-		return "tasks by name"
-	case reflect.TypeFor[decode.Tree]():
-		return "any value"
-	case reflect.TypeFor[probeFile]():
-		return "list of text or section"
+	if words, ok := typeNames[t]; ok {
+		return words
 	}
 	switch t.Kind() {
 	case reflect.Slice:

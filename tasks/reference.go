@@ -46,6 +46,18 @@ An attempt whose outcome is unknown (a timeout, a signal, a machine that died) m
 A compensation is well with exit 0. If it fails, or isn't ended in ` + "`compensate_timeout`" + `, the record stays in doubt. A program that isn't found is an error before anything runs, for a check as for an action. Beware of programs that exit with 1 or 2 for reasons of their own, for a check must tell the truth: a Python script that crashes exits with 1, and ` + "`grep` and `test`" + ` with 2 where they fail. A check that can fail like that says so with a code from 3 to 125: ` + "`grep -qx \"$1\" paid.txt; c=$?; [ $c -le 1 ] || c=3; exit $c`" + `.
 `
 
+const referenceHooks = `
+## Hooks
+
+After a run whose exit code is not 0 ` + "`on_failure`" + ` is run, after one that is complete on all its dates ` + "`on_success`" + `; once for each start of runner and each task in it, so a range of dates is one run. It runs in the folder of the file, with the variables of runner itself and those under ` + "`env`" + `, and reads on stdin what ` + "`-o json`" + ` prints of the run: an object for one date, an array for several. What it prints is shown only if it fails. That it fails, hangs or isn't found is said on stderr and changes neither an outcome nor the exit code. There is none for a dry run, for ` + "`runner exec`" + `, and for what is wrong before the task is known (a flag, this file); none for an exit code of 0 with records left (` + "`--limit`, `overlap: skip`" + `).
+
+| variable | meaning |
+| --- | --- |
+| ` + "`RUNNER_HOOK`" + ` | on_failure or on_success. |
+| ` + "`RUNNER_EXIT_CODE`" + ` | That of the run: 1 failed, 2 wrong input, 3 in doubt, 4 halted, 5 busy or waiting, 6 blocked, 7 the ledger, more than 128 interrupted. |
+| ` + "`RUNNER_TASK_NAME`, `RUNNER_EXECUTE_DATE`" + ` | The task and the date; for several dates the first and the last, as A..B. |
+`
+
 // Reference gives the documentation of runner.yaml, as Markdown.
 func Reference() string {
 	var b strings.Builder
@@ -64,8 +76,7 @@ func Reference() string {
 			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", k.name, cell(k.typeWords()), cell(standard), cell(k.meaning))
 		}
 	}
-	b.WriteString(referenceCommands)
-	b.WriteString(referenceSQL)
+	b.WriteString(referenceCommands + referenceSQL + referenceHooks)
 	fmt.Fprintf(&b, "\n## An example with every key\n\n```yaml\n%s```\n", example)
 	return b.String()
 }

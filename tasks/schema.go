@@ -15,6 +15,9 @@ import (
 const (
 	durationPattern  = `^\+?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`
 	ratePattern      = `^([0-9]*[1-9][0-9]*(\.[0-9]+)?|[0-9]+\.[0-9]*[1-9][0-9]*)/[smh]$`
+	cronPattern      = `^(@[a-z0-9]+|[^\s@]\S*( +\S+){4})$`
+	daysBackPattern  = `^(today|yesterday|-[0-9]{1,4}d)$`
+	datePattern      = `^[0-9]{4}-[0-9]{2}-[0-9]{2}$`
 	tolerancePattern = `^([0-9]+|(100(\.0+)?|0*[0-9]{1,2}(\.[0-9]+)?)%)$`
 )
 
@@ -39,10 +42,10 @@ func reflector() *jsonschema.Reflector {
 }
 
 // sectionReflector is for a section whose own type has a schema by schemaOf.
-func sectionReflector() *jsonschema.Reflector {
+func sectionReflector(section reflect.Type) *jsonschema.Reflector {
 	r := reflector()
 	r.Mapper = func(t reflect.Type) *jsonschema.Schema {
-		if t == reflect.TypeFor[probeFile]() {
+		if t == section {
 			return nil
 		}
 		return schemaOf(t)
@@ -71,9 +74,15 @@ func schemaOf(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{}
 	case reflect.TypeFor[probeFile]():
 		one := uint64(1)
-		section := sectionReflector().ReflectFromType(t)
-		section.Version = ""
-		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "array", Items: textSchema(), MinItems: &one}, section}}
+		return orSection(&jsonschema.Schema{Type: "array", Items: textSchema(), MinItems: &one}, t)
+	case reflect.TypeFor[needFile]():
+		return orSection(textSchema(), t)
+	case reflect.TypeFor[cron]():
+		return patternSchema(cronPattern, nil)
+	case reflect.TypeFor[daysBack]():
+		return patternSchema(daysBackPattern, nil)
+	case reflect.TypeFor[calendarDate]():
+		return patternSchema(datePattern, nil)
 	case reflect.TypeFor[decode.Map[taskFile]]():
 		one := uint64(1)
 		task := reflector().ReflectFromType(reflect.TypeFor[taskFile]())
@@ -81,6 +90,13 @@ func schemaOf(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "object", AdditionalProperties: task, MinProperties: &one}
 	}
 	return nil
+}
+
+// orSection is a section, or what stands for one.
+func orSection(other *jsonschema.Schema, t reflect.Type) *jsonschema.Schema {
+	section := sectionReflector(t).ReflectFromType(t)
+	section.Version = ""
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{other, section}}
 }
 
 func textSchema() *jsonschema.Schema {
@@ -108,6 +124,7 @@ func (taskFile) JSONSchemaExtend(s *jsonschema.Schema) {
 	s.DependentRequired = map[string][]string{
 		"check_after": {"check"}, "check_first": {"check"}, "check_timeout": {"check"},
 		"compensate": {"check"}, "compensate_timeout": {"compensate"},
+		"schedule_date": {"schedule"}, "schedule_since": {"schedule"},
 	}
 }
 
@@ -115,6 +132,11 @@ func (taskFile) JSONSchemaExtend(s *jsonschema.Schema) {
 func (probeFile) JSONSchemaExtend(s *jsonschema.Schema) {
 	addDefaults(s, reflect.TypeFor[probeFile]())
 	s.OneOf = oneOf(probeNames())
+}
+
+// JSONSchemaExtend adds what package jsonschema doesn't know of the section.
+func (needFile) JSONSchemaExtend(s *jsonschema.Schema) {
+	addDefaults(s, reflect.TypeFor[needFile]())
 }
 
 // JSONSchemaExtend adds that records have one source.

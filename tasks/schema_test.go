@@ -93,6 +93,8 @@ func TestSchemaTakesWhatLoads(t *testing.T) {
 		"go: noop", "go: noop, retry: {backoff: 5m}", "run: [x], exit_codes: {later: []}", "shell: x, env: {}", "go: noop, timeout: 0",
 		"go: noop, records: {csv: x, biz_id: a}", "go: noop, records: {jsonl: x, biz_id: [a, 1]}", "go: noop, records: {command: [a], format: csv}",
 		"go: noop, max_failures: 10", "go: noop, max_failures: 0.5%", "go: noop, rate: 0.5/h", "go: noop, rate: 100/m", "go: noop, max_wait: 1h30m", "go: noop, check: [x], env: {A: b}, dir: x", "run: [x], timeout: 0, check: [x], check_after: 1m, check_first: true, compensate: [x]",
+		`go: noop, schedule: "0 2 * * *", schedule_date: -2d, schedule_since: 2026-11-01`, `go: noop, schedule: "@daily"`, `go: noop, schedule: "30 4 1,15 * MON-FRI"`,
+		"go: noop, needs: [{task: a, offset: -1d}, {task: a, offset: yesterday}]", "go: noop, on_failure: [x, y], on_success: [z], hook_timeout: 5s",
 		"http: {url: 'http://x/'}", "http: {url: 'http://x/', method: PUT, json: {a: [1, 1.50, true, ~, {b: x}]}, expect: 2xx, noop: [404, 409]}", "http: {url: 'http://x/', body: x, headers: {A: 1}, proxy: none}, keep_output: all",
 		"run: [x], check: {http: {url: 'http://x/'}}, compensate: {http: {url: 'http://x/', noop: 404}}", "go: noop, records: {http: {url: 'http://x/{{.execute_date}}'}, biz_id: a}",
 		"sql: {database: 'sqlite:x.db', statement: DELETE FROM a}", "sql: {database: 'sqlite:x.db', statements: [DELETE FROM a], guard: off, on_no_rows: fail, batch: 1000}, check: {sql: {database: 'sqlite:x.db', query: SELECT 1}}",
@@ -126,7 +128,9 @@ func TestSchemaRefusesUnknownKeysAndWrongTypes(t *testing.T) {
 		"go: noop, rate: 5", "go: noop, rate: 5/d", "go: noop, rate: 0/s", "go: noop, max_failures: -1", "go: noop, max_failures: 1.5", "go: noop, max_failures: 101%",
 		"go: noop, overlap: wait", "go: noop, max_wait: 10", "go: noop, records: {}", "go: noop, records: x", "go: noop, records: {lines: a, csv: b}",
 		"go: noop, records: {command: x}", "go: noop, records: {command: []}", "go: noop, records: {command: [x], format: xml}", "go: noop, records: {csv: x, biz_id: []}",
-		"go: noop, records: {csv: x, biz_id: {a: b}}", "go: noop, allow_empty: 1", "go: noop, secrets: TOKEN", "go: noop, check: x", "go: noop, check: []", "run: [x], compensate: [x]", "run: [x], check_after: 0", "run: [x], check: [x], check_first: 1", "run: [x], check: [x], compensate_timeout: 1m", "go: noop, schedule: x",
+		"go: noop, records: {csv: x, biz_id: {a: b}}", "go: noop, allow_empty: 1", "go: noop, secrets: TOKEN", "go: noop, check: x", "go: noop, check: []", "run: [x], compensate: [x]", "run: [x], check_after: 0", "run: [x], check: [x], check_first: 1", "run: [x], check: [x], compensate_timeout: 1m", "go: noop, schedule: x", `go: noop, schedule: "* * * *"`, `go: noop, schedule: "* * * * * *"`, "go: noop, schedule_date: today",
+		`go: noop, schedule: "0 2 * * *", schedule_date: tomorrow`, `go: noop, schedule: "0 2 * * *", schedule_since: 2026`, "go: noop, needs: a", "go: noop, needs: [{offset: -1d}]",
+		"go: noop, needs: [{task: a, offset: 1d}]", "go: noop, needs: [[a]]", "go: noop, on_failure: x", "go: noop, on_success: []", "go: noop, hook_timeout: 1",
 		"http: {}", "http: x", "http: {url: 'http://x/', method: post}", "http: {url: 'http://x/', json: 1, body: x}", "http: {url: 'http://x/', tls: x}", "http: {url: 'http://x/', headers: [a]}",
 		"run: [x], check: {http: {}}", "go: noop, records: {http: x}", "go: noop, records: {http: {}}", "go: noop, records: {http: {url: 'http://x/', method: POST}}",
 		"sql: x", "sql: {}", "sql: {statement: DELETE FROM a}", "sql: {database: 'sqlite:x.db'}", "sql: {database: 'sqlite:x.db', statements: []}", "sql: {database: 'sqlite:x.db', statement: DELETE FROM a, batch: 0}",
@@ -171,7 +175,7 @@ func TestKeysAreTheSameEverywhere(t *testing.T) {
 	}
 	used := keysIn(plain(t, example))
 	for i, in := range []map[string]any{
-		properties, task(""), task("check anyOf properties"),
+		properties, task(""), task("check anyOf properties"), task("needs items anyOf properties"),
 		task("sql properties"), task("check anyOf properties sql properties"), task("records properties sql properties"),
 		task("records properties"),
 		task("http properties"), task("http properties tls properties"), task("records properties http properties"), task("retry properties"), task("exit_codes properties"),

@@ -14,12 +14,15 @@ type Task struct {
 	Description string
 	HasRecords  bool           // if not, it has one record a date, ledger.NoBizID
 	Location    *time.Location // in which its dates are meant
+	Schedule    *Schedule      // nil: none
+	Needs       []Need
 
 	dir       string
 	records   recordsFile
 	databases map[string]string // addresses by name, as they are written
 	source    *sourceKind       // nil: none
 	plan      plan
+	hooks     hooks
 }
 
 // Build makes the task ready to run. With jobs 0 its own number counts, or
