@@ -186,7 +186,7 @@ func (r *batchRun) start(ctx context.Context, j job) {
 	bar := r.newProgress(r.o.progress, j.task.Name, j.date)
 	opts := runner.Options{
 		Ledger: r.led, RunsDir: r.runsDir, Task: j.task, Date: j.date, Zone: r.where.zoneName, Command: r.o.command,
-		Version: programVersion(), Watchdog: watchdogArgs, Source: j.source, Survey: j.survey, Records: j.records,
+		Version: programVersion(), Watchdog: watchdogArgs, Lease: r.where.lease(), Source: j.source, Survey: j.survey, Records: j.records,
 		Limit: r.left, Stop: r.stop, Observe: func(ev runner.Event) { r.observe(ev, bar) },
 		ExitCode: func(s runner.Summary) int { return codeOf([]outcomeFacts{facts(s, r.caught())}) },
 	}

@@ -27,6 +27,14 @@ type located struct {
 	zoneName string
 }
 
+// lease is that of runs on a shared ledger; 0: the default.
+func (l located) lease() time.Duration {
+	if l.config == nil {
+		return 0
+	}
+	return l.config.Lease
+}
+
 func (l located) namespace() string {
 	if l.config == nil {
 		return ""

@@ -165,7 +165,7 @@ func (a *app) askBatch(ctx context.Context, where located, led *ledger.Ledger, r
 	}
 	s, err := runner.Run(ctx, runner.Options{
 		Ledger: led, RunsDir: runsDir, Task: task, Date: b.ExecuteDate, Zone: where.zoneName, Command: "recover",
-		Version: programVersion(), Watchdog: watchdogArgs, Records: ids, AskOnly: true, AcceptDefinition: true, Stop: stop,
+		Version: programVersion(), Watchdog: watchdogArgs, Lease: where.lease(), Records: ids, AskOnly: true, AcceptDefinition: true, Stop: stop,
 		Observe:  func(ev runner.Event) { a.observe(ev, noProgress{}) },
 		ExitCode: func(s runner.Summary) int { return codeOf([]outcomeFacts{facts(s, caught())}) },
 	})

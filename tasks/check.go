@@ -24,7 +24,10 @@ type checker struct {
 func (c *checker) config(f *configFile, path string) *Config {
 	conf := &Config{
 		Path: path, Dir: c.dir, CreateLedger: f.CreateLedger,
-		Namespace: f.Namespace, TimeZone: f.TimeZone, Ledger: c.ledger(f),
+		Namespace: f.Namespace, TimeZone: f.TimeZone, Ledger: c.ledger(f), Lease: time.Duration(f.Lease),
+	}
+	if err := runner.CheckLease(conf.Lease); c.doc.Has(&f.Lease) && err != nil {
+		c.doc.Report(err.Error(), "", &f.Lease)
 	}
 	loc := c.zone(f)
 	if conf.TimeZone == "" {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 	_ "time/tzdata" // time zones must not depend on the host
 
 	"runner/tasks/internal/decode"
@@ -18,6 +19,7 @@ type Config struct {
 	Dir          string // its folder
 	Ledger       string // environment expanded, path absolute; empty: the default
 	CreateLedger bool
+	Lease        time.Duration // of runs on a shared ledger; 0: the default
 	Namespace    string
 	TimeZone     string // name
 	Tasks        []*Task
