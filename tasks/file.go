@@ -8,7 +8,7 @@ import "runner/tasks/internal/decode"
 
 // configFile is the whole file.
 type configFile struct {
-	Ledger       string               `yaml:"ledger" default:".runner/ledger.db beside the file" jsonschema_description:"Where it is kept what was done. ${NAME} is replaced by that environment variable."`
+	Ledger       string               `yaml:"ledger" default:".runner/ledger.db beside the file" jsonschema_description:"Where it is kept what was done: a file, or postgres://user:password@host/database. ${NAME} is replaced by that environment variable."`
 	Namespace    string               `yaml:"namespace" jsonschema_description:"Goes into idempotency keys. Set it where two projects write to one business database."`
 	CreateLedger bool                 `yaml:"create_ledger" default:"true" jsonschema_description:"With false a missing ledger is an error (exit 7) instead of a new one."`
 	TimeZone     string               `yaml:"timezone" default:"the system's" jsonschema_description:"In which today is meant, such as Asia/Shanghai or UTC."`
