@@ -8,7 +8,7 @@ import "runner/tasks/internal/decode"
 
 // configFile is the whole file.
 type configFile struct {
-	Ledger       string               `yaml:"ledger" default:".runner/ledger.db beside the file" jsonschema_description:"Where it is kept what was done. ${NAME} is replaced by that environment variable."`
+	Ledger       string               `yaml:"ledger" default:".runner/ledger.db beside the file" jsonschema_description:"Where it is kept what was done: a file, or postgres://user:password@host/database. ${NAME} is replaced by that environment variable."`
 	Lease        Duration             `yaml:"lease" default:"30s" jsonschema_description:"With a ledger on PostgreSQL: after so long without a sign of life a run counts as dead and others take over what it held. Its own actions are ended before."`
 	Namespace    string               `yaml:"namespace" jsonschema_description:"Goes into idempotency keys. Set it where two projects write to one business database."`
 	CreateLedger bool                 `yaml:"create_ledger" default:"true" jsonschema_description:"With false a missing ledger is an error (exit 7) instead of a new one."`

@@ -137,7 +137,14 @@ func startPostgres(t testing.TB, settings []string) *PostgresServer {
 		s.args = append(s.args, "-c", v)
 	}
 	address := "postgres://postgres@/postgres?" + url.Values{"host": {dir}, "sslmode": {"disable"}}.Encode()
-	s.ping = func() error {
+	s.ping = pinging(address)
+	check(t, s.run(owner))
+	return &PostgresServer{Address: address, s: s}
+}
+
+// pinging asks whether a server answers.
+func pinging(address string) func() error {
+	return func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		c, err := pgx.Connect(ctx, address)
@@ -146,8 +153,6 @@ func startPostgres(t testing.TB, settings []string) *PostgresServer {
 		}
 		return c.Close(ctx)
 	}
-	check(t, s.run(owner))
-	return &PostgresServer{Address: address, s: s}
 }
 
 // postgresFolder is where the newest installed server's programs are: Debian

@@ -84,11 +84,16 @@ func (c *conn) fit() error {
 	return nil
 }
 
+// thereSQL looks into the catalog itself: a server process that has looked
+// before, maybe for another client of a pooler, may answer to_regclass from a
+// memory that waiting for a lock didn't freshen.
+const thereSQL = "SELECT count(*) > 0 FROM pg_class WHERE relname = 'meta' AND pg_table_is_visible(oid)"
+
 // meta reads what is in the schema. A table of that name that isn't a
 // ledger's is refused.
 func (c *conn) meta(ctx context.Context) (m meta, err error) {
 	var there bool
-	err = c.do(ctx, step{sql: "SELECT to_regclass('meta') IS NOT NULL", rows: into(&there)})
+	err = c.do(ctx, step{sql: thereSQL, rows: into(&there)})
 	if err != nil || !there {
 		return m, err
 	}

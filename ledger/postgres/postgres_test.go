@@ -16,9 +16,16 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
+// envPooler tells processes of the suite to go through a pooler.
+const envPooler = "RUNNER_TEST_POOLER"
+
 func TestMain(m *testing.M) {
 	ledgertest.Main(m, func(dir string) (ledger.Store, error) {
-		at := inDir(os.Getenv(dbtest.EnvPostgres), dir)
+		server := os.Getenv(envPooler)
+		if server == "" {
+			server = os.Getenv(dbtest.EnvPostgres)
+		}
+		at := inDir(server, dir)
 		if err := makeSchema(at); err != nil {
 			return nil, err
 		}
@@ -29,6 +36,15 @@ func TestMain(m *testing.M) {
 func TestStore(t *testing.T) {
 	server := dbtest.SharedPostgres(t)
 	ledgertest.Run(t, func(t *testing.T, dir string) ledger.Store { return openIn(t, server, dir) })
+}
+
+// A pooler gives each transaction another session, and each session to others:
+// what a transaction leaves behind, others find.
+func TestStoreBehindAPooler(t *testing.T) {
+	server := dbtest.SharedPostgres(t)
+	pooled := dbtest.PgBouncer(t, server)
+	t.Setenv(envPooler, pooled)
+	ledgertest.Run(t, func(t *testing.T, dir string) ledger.Store { return openIn(t, pooled, dir) })
 }
 
 func BenchmarkStore(b *testing.B) {

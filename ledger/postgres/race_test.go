@@ -58,8 +58,8 @@ func TestTransactionsThatWaitForEachOtherAreRunAgain(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n := calls[0] + calls[1]; n != 3 {
-		t.Errorf("the functions ran %d times together, want 3: one of them twice", n)
+	if n := calls[0] + calls[1]; n < 3 {
+		t.Errorf("the functions ran %d times together, want 3 or more: one of them lost", n)
 	}
 	for _, e := range entries(t, s) {
 		if e.Fence != 2 {
