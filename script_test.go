@@ -19,6 +19,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"runner/cmd"
+	"runner/internal/dbtest"
 	"runner/ledger"
 	"runner/ledger/sqlite"
 )
@@ -30,8 +31,19 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs the program as its users do: one script a behaviour.
-func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{
+func TestScripts(t *testing.T) { testscript.Run(t, scripts(nil)) }
+
+// TestScriptsOnPostgres runs the same scripts on ledgers in PostgreSQL, but for
+// those that are about the file of a ledger, which skip themselves.
+func TestScriptsOnPostgres(t *testing.T) {
+	dbtest.SharedPostgres(t)
+	testscript.Run(t, scripts(func(e *testscript.Env) {
+		e.Setenv("RUNNER_LEDGER", dbtest.Postgres(e.T().(testing.TB)))
+	}))
+}
+
+func scripts(postgres func(*testscript.Env)) testscript.Params {
+	return testscript.Params{
 		Dir:                 "testdata/script",
 		UpdateScripts:       os.Getenv("UPDATE") != "",
 		RequireExplicitExec: true,
@@ -40,17 +52,27 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("TZ", "UTC")
 			e.Setenv("NO_COLOR", "1")
+			if postgres != nil {
+				postgres(e)
+			}
 			return nil
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond != "postgres" {
+				return false, fmt.Errorf("unknown condition %s", cond)
+			}
+			return postgres != nil, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exitcode": exitCode,
 			"json":     jsonValue,
 			"jsonl":    jsonLines,
 			"effects":  effects,
+			"shop":     shop,
 			"mode":     fileMode,
 			"snapshot": snapshot,
 		},
-	})
+	}
 }
 
 // exitcode N command args…: the command ends with exactly that code.

@@ -36,7 +36,7 @@ const config = `tasks:
   one:
     go: noop
     idempotent: true
-`
+` + httpTasks
 
 func (b *bench) prepare(repo, binary string) (err error) {
 	if b.base, err = b.work.make("base"); err != nil {

@@ -25,7 +25,7 @@ type part struct {
 	run    func(*bench) error
 }
 
-var parts = []part{spawnPart, rerunPart, noopPart, startPart, bytesPart, slowPart, sharePart, costPart}
+var parts = []part{spawnPart, rerunPart, noopPart, startPart, bytesPart, slowPart, sharePart, costPart, httpPart}
 
 type options struct {
 	short  bool
@@ -35,6 +35,10 @@ type options struct {
 }
 
 func main() {
+	if len(os.Args) == 4 && os.Args[1] == loopWord {
+		exit(httpLoop(os.Args[2], os.Args[3]))
+		return
+	}
 	var o options
 	flag.BoolVar(&o.short, "short", false, "tiny sizes: only see that each part works; nothing is written")
 	flag.StringVar(&o.parts, "parts", "", "only these parts, such as a,c; nothing is written")
@@ -43,7 +47,11 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, o); err != nil {
+	exit(run(ctx, o))
+}
+
+func exit(err error) {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}

@@ -114,7 +114,7 @@ func (b *bench) inLedger(n int, c command) (usage, error) {
 	if err != nil {
 		return usage{}, err
 	}
-	c.env = []string{"RUNNER_LEDGER=" + filepath.Join(folder, "ledger.db")}
+	c.env = append(c.env, "RUNNER_LEDGER="+filepath.Join(folder, "ledger.db"))
 	u, err := b.do(c)
 	if err == nil {
 		err = u.expect(n, n)

@@ -125,7 +125,9 @@ func (l *Ledger) settle(tx Tx, reports []Report, p Policy, now time.Time, held m
 	}
 	moved := make(map[int64]int, len(reports)) // by which report a record moved last
 	out := make([]Settled, len(reports))
-	changes := make([]Change, 0, len(reports))
+	buf := changesPool.Get().(*[]Change)
+	changes := *buf
+	defer func() { giveBackChanges(buf, changes) }()
 	of := make([]int, 0, len(reports)) // the report of each change
 	lines := make(map[int]Attempt)
 	known := func(r Report) (Entry, bool) {

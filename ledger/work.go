@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -102,7 +103,9 @@ func (l *Ledger) claim(tx Tx, w Work, now time.Time, out *Worked) error {
 	if err != nil {
 		return err
 	}
-	changes := choose(w, free, busy, now, out)
+	buf := changesPool.Get().(*[]Change)
+	changes := choose(w, free, busy, now, out, *buf)
+	defer giveBackChanges(buf, changes)
 	stale, err := tx.Swap(changes)
 	if err != nil {
 		return err
@@ -120,10 +123,18 @@ func (l *Ledger) claim(tx Tx, w Work, now time.Time, out *Worked) error {
 	return nil
 }
 
+// changesPool keeps lists of changes, which are large and live for a moment.
+var changesPool = sync.Pool{New: func() any { return new([]Change) }}
+
+func giveBackChanges(buf *[]Change, changes []Change) {
+	clear(changes)
+	*buf = changes[:0]
+	changesPool.Put(buf)
+}
+
 // choose makes claims of the candidates that the rules let start, until there
 // are enough. entries are those that exist and are free, in the same order.
-func choose(w Work, entries []Entry, busy []int64, now time.Time, out *Worked) []Change {
-	changes := make([]Change, 0, min(w.Max, len(entries)))
+func choose(w Work, entries []Entry, busy []int64, now time.Time, out *Worked, changes []Change) []Change {
 	others := make(map[int64]bool, len(busy))
 	for _, id := range busy {
 		others[id] = true

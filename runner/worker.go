@@ -35,12 +35,12 @@ func (e *engine) stopWorkers() {
 // next, if that is at hand.
 func (e *engine) worker() {
 	journal := pen{file: e.file}
-	var last *ended // ended, and not told yet
+	var last ended
+	told := true
 	tell := func(err error) {
-		if last != nil {
-			last.failure = err
-			e.ended <- *last
-			last = nil
+		if !told {
+			last.failure, told = err, true
+			e.ended <- last
 		}
 	}
 	for {
@@ -74,9 +74,8 @@ func (e *engine) worker() {
 			e.ended <- ended{Report: notStarted(en), failure: err}
 			continue
 		}
-		out := e.attempt(en, id, at)
-		journal.end(out.Report, en.BizID)
-		last = &out
+		last, told = e.attempt(en, id, at), false
+		journal.end(last.Report, en.BizID)
 	}
 }
 

@@ -113,11 +113,12 @@ func TestBrokenAnswersAreInDoubt(t *testing.T) {
 	for answer, want := range map[string]string{
 		"":                "the connection was closed",
 		"HTTP/1.1 200 OK": "the connection was closed",
-		"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok":                     "the connection was closed",
-		"HTTP/1.1 404 Not Found\r\nContent-Length: 3\r\n\r\nok":              "the connection was closed",
-		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n":   "the connection was closed",
-		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n":        "invalid byte in chunk length",
-		"SSH-2.0-OpenSSH_9\r\n":                                              `net/http: HTTP/1.x transport connection broken: malformed HTTP response "SSH-2.0-OpenSSH_9"`,
+		"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok":                                "the connection was closed",
+		"HTTP/1.1 404 Not Found\r\nContent-Length: 3\r\n\r\nok":                         "the connection was closed",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n":              "the connection was closed",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n":                   "invalid byte in chunk length",
+		"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n": "the server wants to speak another protocol",
+		"SSH-2.0-OpenSSH_9\r\n": `net/http: HTTP/1.x transport connection broken: malformed HTTP response "SSH-2.0-OpenSSH_9"`,
 		"HTTP/1.1 200 OK\r\nA: " + strings.Repeat("x", 300<<10) + "\r\n\r\n": "net/http: HTTP/1.x transport connection broken: net/http: server response headers exceeded 262144 bytes; aborted",
 	} {
 		w := onWire(t, func(c net.Conn, _ *http.Request, _ int) bool { return say(c, answer, false) })

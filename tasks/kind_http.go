@@ -62,7 +62,7 @@ type tlsFile struct {
 const httpIntro = "A request, as a task, a check or a compensation. What an answer means, where the task says nothing else: 2xx is done; " +
 	"429, 425, and 503 with Retry-After pause the whole task; 408 and other 5xx leave the record in doubt, and so does a request of which anything was sent and no whole answer came; " +
 	"all other statuses are failed for good, and what was certainly not sent is a failed attempt. A status may be in one of the lists only, and counts for more than its class. " +
-	"With `idempotent: true` the task declares that the server honours the idempotency key: what is in doubt is then sent again. Nothing else ever sends a request twice, and HTTP/2 is not used. " +
+	"With `idempotent: true` the task declares that the server honours the idempotency key: what is in doubt is then sent again. Nothing else ever sends a request twice, and HTTP/2, which would, is not used. " +
 	"Values of variables are masked in all that is kept; in a URL only those of 8 bytes and more that are no address by themselves."
 
 // defaultKeyHeader is the header of the idempotency key.

@@ -79,9 +79,9 @@ func TestRequestIsMadeOfTheRecord(t *testing.T) {
 		{`url: "${URL}/g/{{.biz_id}}?n={{.fields.name}}&d={{.execute_date}}", method: PUT`, "PUT", "/g/u%201%2F2?n=O%27Neil%20%26%20%22%3Cx%3E%22&d=2026-11-28", "Idempotency-Key=key-of-u1", ""},
 		{`url: "${URL}?a={{.fields.empty}}", method: GET, idempotency_header: ""`, "GET", "/?a=", "", ""},
 		{`url: "${URL}/{{if .fields.empty}}x{{else}}{{.fields.up | printf \"a%s\"}}{{end}}", method: DELETE, idempotency_header: X-Key`, "DELETE", "/a..", "X-Key=key-of-u1", ""},
-		{`url: "${URL}/a", headers: {authorization: "Bearer ${TOKEN}", X-Id: "{{.biz_id}}-{{.generation}}"}`, "POST", "/a", "Authorization=Bearer t0ken-of-ours Idempotency-Key=key-of-u1 X-Id=u 1/2-1", ""},
+		{`url: "${URL}/a", headers: {authorization: "Bearer ${TOKEN}", X-Id: "{{.biz_id}}-{{.generation}}", host: grants.internal}`, "POST", "/a", "Authorization=Bearer t0ken-of-ours Idempotency-Key=key-of-u1 X-Id=u 1/2-1", ""},
 		{`url: "${URL}/a", json: {name: "{{.fields.name}}", list: [1.50, 1e3, true, ~, "2"], amount: !json "{{.fields.amount}}", text: "{{.fields.amount}}", o: {}}`, "POST", "/a", "Content-Type=application/json Idempotency-Key=key-of-u1",
-			`{"name":"O'Neil \u0026 \"\u003cx\u003e\"","list":[1.50,1e3,true,null,"2"],"amount":2.50,"text":"2.50","o":{}}`},
+			`{"name":"O'Neil & \"<x>\"","list":[1.50,1e3,true,null,"2"],"amount":2.50,"text":"2.50","o":{}}`},
 		{`url: "${URL}/a", json: "{{.biz_id}}", headers: {Content-Type: application/vnd.x+json}`, "POST", "/a", "Content-Type=application/vnd.x+json Idempotency-Key=key-of-u1", `"u 1/2"`},
 		{`url: "${URL}/a", body: "<id>{{.biz_id}}</id>${TOKEN}", headers: {Content-Type: text/xml}`, "POST", "/a", "Content-Type=text/xml Idempotency-Key=key-of-u1", "<id>u 1/2</id>${TOKEN}"},
 		{`url: "${URL}/a", body: "id={{.biz_id}}&n={{.fields.name}}", headers: {Content-Type: application/x-www-form-urlencoded}`, "POST", "/a", "Content-Type=application/x-www-form-urlencoded Idempotency-Key=key-of-u1", "id=u%201%2F2&n=O%27Neil%20%26%20%22%3Cx%3E%22"},
@@ -134,8 +134,8 @@ func TestRecordThatFitsNoRequestFailsForGoodAndIsNotSent(t *testing.T) {
 	}
 }
 
-// Design, section 8; cases 53 and 79, the part of the action.
-func TestStatusesAreJudged(t *testing.T) {
+// Design, section 8. A 503 may come from a proxy, after the server has got the request.
+func TestCase79StatusesAreJudged(t *testing.T) {
 	const lists = ", expect: [201, 3xx], noop: [409, 302, 2xx], later: [423, 5xx], permanent: [501, 429]"
 	for _, c := range []struct {
 		more    string
@@ -192,7 +192,7 @@ func TestStatusesAreJudged(t *testing.T) {
 	}
 }
 
-func TestRetryAfterIsSecondsOrADateByTheClockOfTheServer(t *testing.T) {
+func TestCase53RetryAfterIsSecondsOrADateByTheClockOfTheServer(t *testing.T) {
 	date := time.Date(2020, 2, 29, 12, 0, 0, 0, time.UTC) // nothing like ours
 	at := func(d time.Duration) string { return date.Add(d).Format(http.TimeFormat) }
 	for asked, want := range map[string]time.Duration{
@@ -287,7 +287,7 @@ func TestChecksAndCompensationsAreRequestsToo(t *testing.T) {
 }
 
 // Case 80: what a request has begun may come to an end long after it.
-func TestCheckAfterOfARequestIsItsTimeout(t *testing.T) {
+func TestCase80CheckAfterOfARequestIsItsTimeout(t *testing.T) {
 	for text, want := range map[string]string{
 		`timeout: 7s, check: {http: {url: "http://x/"}}`: "7s", `timeout: 7s, check_after: 1s, check: [x]`: "1s", `check: [x]`: "1h",
 	} {

@@ -77,6 +77,7 @@ func Reference() string {
 		}
 	}
 	b.WriteString(referenceCommands + referenceHooks)
+	b.WriteString(referenceSQL)
 	fmt.Fprintf(&b, "\n## An example with every key\n\n```yaml\n%s```\n", example)
 	return b.String()
 }

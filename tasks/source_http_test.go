@@ -4,7 +4,6 @@ import (
 	"compress/gzip"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"runtime"
@@ -51,7 +50,7 @@ func TestAnswerIsAnArrayOrLines(t *testing.T) {
 			w.Header()["Content-Type"] = []string{c.kind}
 			w.Header().Set("Content-Encoding", "gzip")
 			z := gzip.NewWriter(w)
-			io.WriteString(z, c.body)
+			fmt.Fprint(z, c.body)
 			z.Close()
 		})
 		t.Setenv("TOKEN", "t0ken")
@@ -114,7 +113,7 @@ func TestLargeAnswerIsSpooled(t *testing.T) {
 		for i := range n {
 			fmt.Fprintf(w, "%c{\"biz_id\": %d, \"text\": %q}", "[,"[min(i, 1)], i, strings.Repeat("x", 200))
 		}
-		io.WriteString(w, "]")
+		fmt.Fprint(w, "]")
 	})
 	var before, after runtime.MemStats
 	runtime.GC()
@@ -137,7 +136,7 @@ func TestLargeAnswerIsSpooled(t *testing.T) {
 func TestCloseBreaksOffAnAnswer(t *testing.T) {
 	begun, ended := make(chan struct{}), make(chan struct{})
 	served(t, func(w http.ResponseWriter, r *http.Request) {
-		io.WriteString(w, "[{")
+		fmt.Fprint(w, "[{")
 		w.(http.Flusher).Flush()
 		close(begun)
 		<-r.Context().Done()

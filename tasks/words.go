@@ -72,11 +72,12 @@ func (w *words) next(text string) (int, error) {
 
 const shellOrQuotes = `put it in single quotes to have it as it is, or let a shell do it: sh -c 'SCRIPT' sh {}`
 
-// expansion is what a shell replaces, also inside double quotes.
-var expansion = regexp.MustCompile("^(`|\\$[A-Za-z0-9_{(@*#?$!-])")
+// expansion is what a shell replaces, also inside double quotes, and also where
+// the line goes on in the middle of it.
+var expansion = regexp.MustCompile("^(`|\\$(\\\\\n)*[A-Za-z0-9_{(@*#?$!-])")
 
 // quoting is what some shells read as quotes of another kind.
-var quoting = regexp.MustCompile(`^\$['"]`)
+var quoting = regexp.MustCompile(`^\$(\\\n)*['"]`)
 
 // escaped takes a backslash and what it protects.
 func (w *words) escaped(text string) (int, error) {

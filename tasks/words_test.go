@@ -37,7 +37,7 @@ func TestWordsThatOnlyAShellUnderstandsAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		`a 'b`: "a ' is never closed", `a "b`: `a " is never closed`, `a "b\"`: `a " is never closed`, `a \`: `ends with a \`, `'a\'b'`: "never closed",
 		"a | b": "outside of quotes", "a && b": "outside of quotes", "a; b": "outside of quotes", "a >b": "outside of quotes", "a\nb": "outside of quotes",
-		`grep "$1" x`: "nothing is expanded", "a $RUNNER_BIZ_ID": "nothing is expanded", "a ${X}": "nothing is expanded", "a `b`": "nothing is expanded", "a $(b)": "nothing is expanded",
+		`grep "$1" x`: "nothing is expanded", "a $RUNNER_BIZ_ID": "nothing is expanded", "a ${X}": "nothing is expanded", "a `b`": "nothing is expanded", "a $(b)": "nothing is expanded", "a $\\\nb": "nothing is expanded",
 	} {
 		got, err := splitWords(text)
 		if err == nil || !strings.Contains(err.Error(), want) {

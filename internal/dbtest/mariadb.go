@@ -40,7 +40,7 @@ func MariaDB(t testing.TB) MySQL {
 		maria.socket = os.Getenv(EnvMariaDB)
 	}
 	if maria.socket == "" {
-		maria.socket = startMariaDB(t)
+		maria.socket = startMariaDB(t, "--innodb-flush-log-at-trx-commit=0").Socket()
 		check(t, os.Setenv(EnvMariaDB, maria.socket)) // for the children of this process
 	}
 	name := fmt.Sprintf("test_%d_%d", os.Getpid(), databases.Add(1))
@@ -71,7 +71,41 @@ func mariaExec(socket, statement string) error {
 	return err
 }
 
-func startMariaDB(t testing.TB) (socket string) {
+// MariaDBServer is a server for one test, which may kill it.
+type MariaDBServer struct{ s *server }
+
+// StartMariaDB starts a server for one test alone. What it has committed
+// outlives it.
+func StartMariaDB(t testing.TB) *MariaDBServer {
+	t.Helper()
+	m := startMariaDB(t, "--innodb-flush-log-at-trx-commit=2")
+	t.Cleanup(func() { check(t, m.s.end()) })
+	return m
+}
+
+// Kill kills the server.
+func (m *MariaDBServer) Kill(t testing.TB) {
+	t.Helper()
+	check(t, m.s.order("KILL"))
+}
+
+// Restart starts the server after Kill, and waits until it answers.
+func (m *MariaDBServer) Restart(t testing.TB) {
+	t.Helper()
+	check(t, m.s.again())
+}
+
+// Socket is the path of the socket that the server listens on.
+func (m *MariaDBServer) Socket() string { return filepath.Join(m.s.dir, "s.sock") }
+
+// Database makes a database, which goes with the server.
+func (m *MariaDBServer) Database(t testing.TB, name string) MySQL {
+	t.Helper()
+	check(t, mariaExec(m.Socket(), "CREATE DATABASE "+name+" CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"))
+	return MySQL{DSN: mariaDSN(m.Socket(), name), URL: "mysql://root@localhost/" + name + "?socket=" + m.Socket(), Socket: m.Socket(), Name: name}
+}
+
+func startMariaDB(t testing.TB, settings ...string) *MariaDBServer {
 	t.Helper()
 	install, err1 := exec.LookPath("mariadb-install-db")
 	daemon, err2 := lookDaemon("mariadbd")
@@ -87,14 +121,15 @@ func startMariaDB(t testing.TB) (socket string) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("mariadb-install-db: %v: %s", err, out)
 	}
-	socket = filepath.Join(dir, "s.sock")
+	socket := filepath.Join(dir, "s.sock")
 	s.args = []string{daemon, "--no-defaults", "--datadir=" + data, "--socket=" + socket, "--pid-file=" + filepath.Join(dir, "pid"),
-		"--skip-networking", "--skip-name-resolve", "--skip-log-bin", "--innodb-flush-log-at-trx-commit=0",
+		"--skip-networking", "--skip-name-resolve", "--skip-log-bin",
 		"--innodb-buffer-pool-size=32M", "--character-set-server=utf8mb4"}
+	s.args = append(s.args, settings...)
 	s.ping = func() error { return mariaExec(socket, "DO 1") }
 	check(t, mysql.SetLogger(&mysql.NopLogger{})) // pings fail until it is up
 	check(t, s.run(owner))
-	return socket
+	return &MariaDBServer{s}
 }
 
 // lookDaemon finds a program that may lie where ordinary users don't look.

@@ -103,11 +103,16 @@ func (p *PostgresServer) Crash(t testing.TB) {
 	check(t, p.s.order("QUIT"))
 }
 
-// Restart starts the server after Crash, and waits until it answers.
+// Kill kills the server's first process; the others notice that.
+func (p *PostgresServer) Kill(t testing.TB) {
+	t.Helper()
+	check(t, p.s.order("KILL"))
+}
+
+// Restart starts the server after Crash or Kill, and waits until it answers.
 func (p *PostgresServer) Restart(t testing.TB) {
 	t.Helper()
-	check(t, p.s.order("start"))
-	check(t, p.s.await())
+	check(t, p.s.again())
 }
 
 // Dir is the folder of the server, with its file log.

@@ -25,7 +25,10 @@ start() { "$@" >>"$dir/log" 2>&1 </dev/null & pid=$!; }
 stop() { kill -"$1" "$pid"; wait "$pid"; }
 start "$@"
 while read -r word; do
-	case $word in start) start "$@" ;; *) stop "$word" ;; esac
+	case $word in
+	start) case $(ps -o stat= -p "$pid" 2>/dev/null) in '' | Z*) start "$@" ;; esac ;;
+	*) stop "$word" ;;
+	esac
 	echo "$word"
 done
 stop "$last"
@@ -98,12 +101,34 @@ func (s *server) run(owner *syscall.Credential) error {
 	return s.await()
 }
 
-func (s *server) await() error {
-	var err error
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+// again starts a server that was ended. It refuses as long as something is
+// left of what was killed.
+func (s *server) again() error {
+	for range 10 {
+		if err := s.order("start"); err != nil {
+			return err
+		}
+		if s.answers(3*time.Second) == nil {
+			return nil
+		}
+	}
+	return s.await()
+}
+
+// answers waits until the server answers.
+func (s *server) answers(d time.Duration) (err error) {
+	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if err = s.ping(); err == nil {
 			return nil
 		}
+	}
+	return err
+}
+
+func (s *server) await() error {
+	err := s.answers(30 * time.Second)
+	if err == nil {
+		return nil
 	}
 	log, _ := os.ReadFile(filepath.Join(s.dir, "log"))
 	return errors.Join(fmt.Errorf("%s doesn't answer: %w", s.args[0], err), s.end(), errors.New(string(log)))

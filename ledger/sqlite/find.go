@@ -20,7 +20,18 @@ FROM json_each($2) j LEFT JOIN record r ON r.batch_id = $1 AND r.biz_id = j.key`
 func (r *reader) Find(batch int64, in []ledger.Input) ([]ledger.Known, error) {
 	known := make([]ledger.Known, 0, len(in))
 	var buf []byte
+	scan := true
 	for part := range slices.Chunk(in, chunk) {
+		if scan = scan && rising(part); scan {
+			found, err := r.scan(batch, part)
+			if err != nil {
+				return nil, err
+			}
+			if scan = found != nil; scan {
+				known = append(known, found...)
+				continue
+			}
+		}
 		buf = appendInputs(buf[:0], part)
 		err := r.c.query(findSQL, func(row []driver.Value) (err error) {
 			known, err = unpack(known, str(row[0]))
@@ -40,19 +51,24 @@ func unpack(known []ledger.Known, packed string) ([]ledger.Known, error) {
 	for packed != "" {
 		var word string
 		word, packed, _ = strings.Cut(packed, ",")
-		n, err := strconv.ParseInt(word, 10, 64)
+		k, err := unpackOne(word)
 		if err != nil {
 			return nil, err
-		}
-		k := ledger.Known{ID: n >> 5}
-		if k.ID != 0 {
-			k.Status = ledger.Status(n >> 2 & 7)
-			k.Started = n&2 != 0 || k.Status == ledger.Running
-			k.SamePayload = n&1 != 0
 		}
 		known = append(known, k)
 	}
 	return known, nil
+}
+
+func unpackOne(word string) (ledger.Known, error) {
+	n, err := strconv.ParseInt(word, 10, 64)
+	k := ledger.Known{ID: n >> 5}
+	if k.ID != 0 {
+		k.Status = ledger.Status(n >> 2 & 7)
+		k.Started = n&2 != 0 || k.Status == ledger.Running
+		k.SamePayload = n&1 != 0
+	}
+	return k, err
 }
 
 // appendInputs makes one JSON object of inputs, biz_id to payload. json_each

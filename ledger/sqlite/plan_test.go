@@ -58,6 +58,10 @@ func TestListsDoNotScanABatch(t *testing.T) {
 		if got := strings.Join(find, "; "); !strings.Contains(got, "(batch_id=? AND biz_id=?)") {
 			t.Errorf("find: %s", got)
 		}
+		scan := strings.Join(s.explain(t, scanSQL, int64(1), "a", "b", int64(9)), "; ")
+		if !strings.Contains(scan, "(batch_id=? AND biz_id>? AND biz_id<?)") || strings.Contains(scan, "TEMP B-TREE") {
+			t.Errorf("scan: %s", scan)
+		}
 		noScan(t, s.explain(t, "SELECT r.status FROM json_each($1) j CROSS JOIN record r ON r.id = j.value", "[1]"))
 	}
 }

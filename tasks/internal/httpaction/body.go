@@ -1,6 +1,7 @@
 package httpaction
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -118,11 +119,13 @@ func (t *tree) fillItems(b []byte, open, end byte, l *Language, data any) (_ []b
 	return append(b, end), nil
 }
 
-// appendString appends a JSON string.
+// appendString appends a JSON string, in which nothing is escaped for HTML.
 func appendString(b []byte, s string) []byte {
-	quoted, err := json.Marshal(s)
-	if err != nil {
+	var quoted bytes.Buffer
+	e := json.NewEncoder(&quoted)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
 		panic(err) // a string has a JSON form
 	}
-	return append(b, quoted...)
+	return append(b, bytes.TrimSuffix(quoted.Bytes(), []byte("\n"))...)
 }

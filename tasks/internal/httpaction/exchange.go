@@ -115,6 +115,11 @@ func (c call) try(ctx context.Context, rt http.RoundTripper, w *wire) (a answer)
 		return a
 	}
 	a.status, a.proto, a.header = res.StatusCode, res.Proto, res.Header
+	if a.status == http.StatusSwitchingProtocols {
+		res.Body.Close() // what follows is no answer
+		a.err = errors.New("the server wants to speak another protocol")
+		return a
+	}
 	a.body, a.cut, a.err = readBody(res.Body)
 	return a
 }

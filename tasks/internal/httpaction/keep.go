@@ -33,12 +33,7 @@ func (v *values) ofURL(s string) {
 // user gives the header that stands for user and password in a URL, and tells
 // both as secrets.
 func (t *text) user(secret func(string)) string {
-	start := t.plain
-	if t.filled != nil {
-		start = t.filled.Root.Nodes[0].String()
-	}
-	start, _, _ = strings.Cut(start, "?")
-	u, err := url.Parse(start)
+	u, err := url.Parse(t.start())
 	if err != nil || u.User == nil {
 		return ""
 	}

@@ -17,7 +17,7 @@ func CheckPointer(p string) error {
 	for step := range strings.SplitSeq(p[1:], "/") {
 		rest := strings.NewReplacer("~0", "", "~1", "").Replace(step)
 		if strings.Contains(rest, "~") {
-			return errors.New("in a JSON pointer, ~ is written ~0 and / is written ~1")
+			return errors.New("is no JSON pointer: in one, ~ is written ~0 and / is written ~1")
 		}
 	}
 	return nil

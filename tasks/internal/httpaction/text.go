@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 	"strings"
 	"text/template"
 	"text/template/parse"
@@ -91,6 +92,22 @@ func (l *Language) compile(source string, value func(string), how escape) (*text
 	return t, nil
 }
 
+// start is the text before the first template, of a URL without its query.
+func (t *text) start() string {
+	if t.filled == nil {
+		return t.plain
+	}
+	first, ok := t.filled.Root.Nodes[0].(*parse.TextNode)
+	if !ok {
+		return ""
+	}
+	start, _, query := strings.Cut(string(first.Text), "?")
+	if query {
+		start += "?"
+	}
+	return start
+}
+
 // fill gives the text of a record.
 func (t *text) fill(l *Language, data any) (string, error) {
 	if t.filled == nil {
@@ -176,9 +193,14 @@ func hasPath(start string) bool {
 // variables are.
 func (l *Language) CheckURL(source string) error {
 	known := Language{Parse: l.Parse, Expand: func(s string, _ func(string)) (string, error) { return guess(s), nil }}
+	if password := literalPassword.FindStringSubmatch(source); password != nil && !strings.HasPrefix(password[1], "${") {
+		return errors.New("the URL has a password, which would be stored; write ${NAME} and set that variable")
+	}
 	_, err := known.compileURL(source, nil)
 	return err
 }
+
+var literalPassword = regexp.MustCompile(`^[a-z]+://[^/?@]*:([^/?@]+)@`)
 
 // guess puts something likely in the place of variables.
 func guess(s string) string {
@@ -204,18 +226,10 @@ func (l *Language) compileURL(source string, value func(string)) (*text, error) 
 	if err != nil {
 		return nil, err
 	}
-	start := t.plain
-	if t.filled != nil {
-		start = ""
-		if first, ok := t.filled.Root.Nodes[0].(*parse.TextNode); ok {
-			start = string(first.Text)
-		}
-		if !hasPath(start) {
-			return nil, errors.New("a template can't stand before the path of the URL")
-		}
-		start, _, _ = strings.Cut(start, "?")
+	if t.filled != nil && !hasPath(t.start()) {
+		return nil, errors.New("a template can't stand before the path of the URL")
 	}
-	u, err := url.Parse(start)
+	u, err := url.Parse(t.start())
 	var bad *url.Error
 	switch {
 	case errors.As(err, &bad):

@@ -42,13 +42,15 @@ type Options struct {
 const (
 	connectTime = 10 * time.Second
 	commitTime  = 30 * time.Second
-	settleTime  = 30 * time.Second
 	// aWhile is how long a record that was in the way of others, several
 	// times, is left alone.
 	aWhile = 2 * time.Second
-	// tries is how often a transaction is tried that others were in the way of.
+	// tries is how often a transaction is tried whose connection is lost.
 	tries = 5
 )
+
+// settleTime is how long it is asked whether a transaction was committed.
+var settleTime = 30 * time.Second
 
 // Action executes the statements of a task.
 type Action struct {

@@ -86,11 +86,10 @@ func Secrets(address string) (all []string) {
 	}
 	for _, s := range raw {
 		all = append(all, s)
-		if plain, err := url.PathUnescape(s); err == nil && plain != s {
-			all = append(all, plain)
-		}
-		if plain, err := url.QueryUnescape(s); err == nil && plain != s {
-			all = append(all, plain)
+		for _, unescape := range []func(string) (string, error){url.PathUnescape, url.QueryUnescape} {
+			if plain, err := unescape(s); err == nil && !slices.Contains(all, plain) {
+				all = append(all, plain)
+			}
 		}
 	}
 	return slices.DeleteFunc(all, func(s string) bool { return s == "" })

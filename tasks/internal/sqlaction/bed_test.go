@@ -43,20 +43,27 @@ func onEach(t *testing.T, fn func(t *testing.T, b *bed)) {
 
 func newBed(t testing.TB, kind string) *bed {
 	t.Helper()
-	b := &bed{t: t, kind: kind}
-	driver, dsn := kind, ""
+	address, dsn := "", ""
 	switch kind {
 	case "sqlite":
 		path := filepath.Join(t.TempDir(), "a b%c.db")
 		u := url.URL{Scheme: "file", Path: path, RawQuery: "_busy_timeout=10000"}
-		b.address, dsn = "sqlite://"+path, u.String()
+		address, dsn = "sqlite://"+path, u.String()
 	case "postgres":
-		b.address = dbtest.Postgres(t)
-		driver, dsn = "pgx", b.address
+		address = dbtest.Postgres(t)
+		dsn = address
 	case "mysql":
 		m := dbtest.MariaDB(t)
-		b.address, dsn = "mysql://root@localhost/"+m.Name+"?socket="+m.Socket, m.DSN
+		address, dsn = "mysql://root@localhost/"+m.Name+"?socket="+m.Socket, m.DSN
 	}
+	return bedAt(t, kind, address, dsn)
+}
+
+// bedAt makes the tables of a bed in an empty database.
+func bedAt(t testing.TB, kind, address, dsn string) *bed {
+	t.Helper()
+	b := &bed{t: t, kind: kind, address: address}
+	driver := map[string]string{"sqlite": "sqlite", "postgres": "pgx", "mysql": "mysql"}[kind]
 	var err error
 	b.db, err = sql.Open(driver, dsn)
 	b.must(err)

@@ -3,6 +3,7 @@ package sqlaction
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -89,8 +90,11 @@ func (x *executor) session(ctx context.Context) error {
 	}
 	if err := x.makeGuards(ctx, s); err != nil {
 		_ = s.close() // the other error is told
-		if class := x.db.class(err); class == lost || class == conflict {
+		switch x.db.class(err) {
+		case lost:
 			return &ConnectError{x.db.name(), err}
+		case conflict:
+			return fmt.Errorf("guard: %w", err)
 		}
 		return &GuardError{err}
 	}
@@ -223,7 +227,7 @@ func (x *executor) failedAlone(j *job, err error, try int) {
 	switch {
 	case j.ctx.Err() != nil:
 		j.set(j.stopped())
-	case class == conflict && try >= x.tries():
+	case class == conflict && try >= x.db.tries():
 		j.set(runner.Result{Outcome: ledger.AskedLater, Error: err.Error(), RetryAfter: aWhile})
 	case class == conflict || class == lost && try < tries:
 		_ = pause(j.ctx, time.Duration(try)*10*time.Millisecond) // its end is seen by the next try
@@ -240,19 +244,14 @@ func (x *executor) class(err error) errClass {
 	return x.db.class(err)
 }
 
-// tries is how often others may be in the way. A busy SQLite has been waited
-// for long enough.
-func (x *executor) tries() int {
-	if _, ok := x.db.(*sqlite); ok {
-		return 1
-	}
-	return tries
-}
-
 func (x *executor) cantStart(j *job, err error) runner.Result {
 	if j.ctx.Err() != nil {
 		return j.stopped()
 	}
 	var c *ConnectError
-	return runner.Result{Outcome: ledger.NotStarted, Error: err.Error(), Halt: !errors.As(err, &c)}
+	reached := !errors.As(err, &c)
+	if reached && x.db.class(err) == conflict {
+		return runner.Result{Outcome: ledger.AskedLater, Error: err.Error(), RetryAfter: aWhile}
+	}
+	return runner.Result{Outcome: ledger.NotStarted, Error: err.Error(), Halt: reached}
 }

@@ -71,6 +71,7 @@ func newMySQL(address string) (database, error) {
 
 func (d *mysqlDatabase) grammar() *grammar      { return &mysqlGrammar }
 func (d *mysqlDatabase) name() string           { return d.shown }
+func (d *mysqlDatabase) tries() int             { return tries }
 func (d *mysqlDatabase) executors(jobs int) int { return jobs }
 
 func (d *mysqlDatabase) open(ctx context.Context) (session, error) {

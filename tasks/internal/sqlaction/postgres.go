@@ -48,6 +48,7 @@ func pgReason(err error) error {
 
 func (d *postgres) grammar() *grammar      { return &postgresGrammar }
 func (d *postgres) executors(jobs int) int { return jobs }
+func (d *postgres) tries() int             { return tries }
 func (d *postgres) close() error           { return nil }
 
 func (d *postgres) name() string {

@@ -32,7 +32,17 @@ func (r Rows) Each(ctx context.Context, row func(columns []string, values []*str
 	for i := range args {
 		args[i] = r.Date
 	}
-	return inTransaction(ctx, db, true, func(s session) error { return s.query(ctx, st, args, row) })
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	return inTransaction(ctx, db, true, func(s session) error {
+		return s.query(ctx, st, args, func(columns []string, values []*string) error {
+			err := row(columns, values)
+			if err != nil {
+				cancel() // or all the other rows would be fetched
+			}
+			return err
+		})
+	})
 }
 
 func rowsQuery(g *grammar, text string) (*statement, error) {

@@ -20,6 +20,8 @@ type database interface {
 	executors(jobs int) int
 	// class says what an error of a session means.
 	class(err error) errClass
+	// tries is how often a transaction is tried that others are in the way of.
+	tries() int
 	close() error
 }
 

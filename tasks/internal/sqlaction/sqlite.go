@@ -47,6 +47,9 @@ func newSQLite(address, dir string) (database, error) {
 func (d *sqlite) grammar() *grammar { return &sqliteGrammar }
 func (d *sqlite) name() string      { return "sqlite:" + d.path }
 
+// tries is one: a busy SQLite has been waited for already.
+func (d *sqlite) tries() int { return 1 }
+
 // executors is one: SQLite has one writer at a time, and those that wait for
 // it only poll.
 func (d *sqlite) executors(int) int { return 1 }
@@ -104,7 +107,7 @@ type sqliteSession struct {
 }
 
 // busyTime is how long a busy SQLite is waited for.
-const busyTime = 10 * time.Second
+var busyTime = 10 * time.Second
 
 // patiently tries for busyTime what finds the database busy.
 func patiently(ctx context.Context, fn func() error) error {
