@@ -157,7 +157,7 @@ func (e *engine) takeLease() (err error) {
 	if !ok {
 		return nil
 	}
-	e.row.Lease = cmp.Or(e.Options.Lease, DefaultLease)
+	e.row.Lease = cmp.Or(e.Lease, DefaultLease)
 	if err := CheckLease(e.row.Lease); err != nil {
 		return err
 	}

@@ -125,7 +125,7 @@ func (k *keeper) runnerGone() {
 		kill(g, syscall.SIGTERM)
 	}
 	limit := Now().Add(polite)
-	for len(groups) > 0 && !limit.Reached() && !(k.fed && k.deadline.Reached()) {
+	for len(groups) > 0 && !limit.Reached() && (!k.fed || !k.deadline.Reached()) {
 		time.Sleep(20 * time.Millisecond) // nothing tells when a group has ended
 		for g := range groups {
 			if !alive(g) {

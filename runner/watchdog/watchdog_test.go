@@ -54,7 +54,7 @@ func playRunner() {
 			if verb == "start" {
 				_ = dog.Group(name, c.Process.Pid)
 			}
-			go c.Wait()
+			go func() { _ = c.Wait() }() // until it is killed
 			answer = strconv.Itoa(c.Process.Pid)
 		case "begin":
 			_ = dog.Begin(name)
