@@ -175,17 +175,17 @@ func TestACommitWhoseAnswerIsLost(t *testing.T) {
 			t.Run(fmt.Sprint(kind, " ", n), func(t *testing.T) {
 				b, p := proxied(t, kind)
 				a := b.prepared(Options{Statements: book, Guard: true, Batch: 100, Jobs: 1})
+				var armed atomic.Bool
 				var cuts atomic.Int64
+				p.Watch(func(fromServer bool, _ []byte) dbtest.Fate {
+					if !fromServer || !armed.CompareAndSwap(true, false) {
+						return dbtest.Pass
+					}
+					cuts.Add(1)
+					return dbtest.Cut
+				})
 				a.db = &faulty{a.db, func(ctx context.Context, s session) error {
-					armed := true
-					p.Watch(func(fromServer bool, _ []byte) dbtest.Fate {
-						if !armed || !fromServer {
-							return dbtest.Pass
-						}
-						armed = false
-						cuts.Add(1)
-						return dbtest.Cut
-					})
+					armed.Store(cuts.Load() == 0)
 					return s.commit(ctx)
 				}}
 				for _, r := range actAll(a, group(n)) {
