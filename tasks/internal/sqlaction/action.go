@@ -226,7 +226,6 @@ type job struct {
 	ctx  context.Context
 	at   *runner.Attempt
 	key  guardKey
-	args []any // of the first statement, where they are known beforehand
 	done chan runner.Result
 	// result is what it will be if the transaction is committed; nil: it isn't
 	// known yet.
