@@ -67,6 +67,7 @@ type Action struct {
 	waiting chan *job
 	start   sync.Once
 	quit    chan struct{}
+	closing sync.Once
 	working sync.WaitGroup
 
 	guardsMu   sync.Mutex
@@ -200,7 +201,7 @@ func (a *Action) Act(ctx context.Context, at runner.Attempt) runner.Result {
 
 // Close ends the executors and their connections. No attempt is left then.
 func (a *Action) Close() error {
-	close(a.quit)
+	a.closing.Do(func() { close(a.quit) })
 	a.working.Wait()
 	if a.db == nil {
 		return nil
