@@ -143,8 +143,8 @@ func (s *sale) round() {
 		s.live = append(s.live, s.start(nil, nil, "run", task, "--date", date))
 	}
 	time.Sleep(time.Duration(s.r.IntN(250)) * time.Millisecond)
-	if s.shop.kill != nil && s.chance(3) {
-		s.shop.kill(s.t)
+	if s.kill != nil && s.chance(3) {
+		s.kill(s.t)
 		s.servers++
 		if s.chance(2) {
 			s.killOne()
@@ -220,7 +220,7 @@ func (s *sale) count(balances bool) {
 				s.doubles++
 				wrong = append(wrong, fmt.Sprintf("%s: done %d times", id, n))
 			}
-			if strings.Contains(q, "count") {
+			if strings.Contains(q, "booking") {
 				s.effects += effects[id]
 			}
 		}

@@ -29,7 +29,8 @@ func helpShow(args []string) int {
 	dir, _ := os.Getwd()
 	fmt.Printf("%q in %s\n", args, dir)
 	for _, kv := range os.Environ() {
-		if strings.HasPrefix(kv, "RUNNER_") || strings.HasPrefix(kv, "SHOW_") {
+		ofTests := strings.HasPrefix(kv, "RUNNER_TEST_") || strings.HasPrefix(kv, "RUNNER_REQUIRE_")
+		if strings.HasPrefix(kv, "RUNNER_") && !ofTests || strings.HasPrefix(kv, "SHOW_") {
 			fmt.Println(kv)
 		}
 	}

@@ -22,5 +22,5 @@ Not allowed are several statements in one text, and what ends the transaction or
 
 With ` + "`guard: off`" + ` a row that is there already, by a unique key of its own, counts as done (` + "`already`" + `); an attempt whose commit was cut off is in doubt, unless the task is idempotent or has a check.
 
-A batch takes what is waiting at the moment; it doesn't wait to be full. The records of a batch are done in the order of their keys. If one fails, it alone is taken back; if the commit fails, each is done by itself.
+SQLite has one writer: there ` + "`" + `jobs` + "`" + ` makes no difference. A batch takes what is waiting at the moment; it doesn't wait to be full. The records of a batch are done in the order of their keys. If one fails, it alone is taken back; if the commit fails, each is done by itself.
 `

@@ -67,6 +67,7 @@ type Action struct {
 	waiting chan *job
 	start   sync.Once
 	quit    chan struct{}
+	closing sync.Once
 	working sync.WaitGroup
 
 	guardsMu   sync.Mutex
@@ -200,7 +201,7 @@ func (a *Action) Act(ctx context.Context, at runner.Attempt) runner.Result {
 
 // Close ends the executors and their connections. No attempt is left then.
 func (a *Action) Close() error {
-	close(a.quit)
+	a.closing.Do(func() { close(a.quit) })
 	a.working.Wait()
 	if a.db == nil {
 		return nil
@@ -226,7 +227,6 @@ type job struct {
 	ctx  context.Context
 	at   *runner.Attempt
 	key  guardKey
-	args []any // of the first statement, where they are known beforehand
 	done chan runner.Result
 	// result is what it will be if the transaction is committed; nil: it isn't
 	// known yet.

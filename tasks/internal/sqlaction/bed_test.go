@@ -107,12 +107,6 @@ func (b *bed) want(query string, want int) {
 	}
 }
 
-// guards is how many guards there are; none where there is no table yet.
-func (b *bed) guards() int {
-	b.t.Helper()
-	return b.number("SELECT count(*) FROM runner_effects")
-}
-
 func (b *bed) options(o Options) Options {
 	o.Address = func() (string, error) { return b.address, nil }
 	if o.Jobs == 0 {

@@ -110,11 +110,15 @@ func (c *Check) Act(ctx context.Context, at runner.Attempt) runner.Result {
 }
 
 // GuardCheck asks the guard of the action itself.
-type GuardCheck struct{ probe }
+type GuardCheck struct {
+	probe
+	mu   sync.Mutex
+	made bool
+}
 
 // NewGuardCheck makes a check of the guards of a namespace.
 func NewGuardCheck(o ProbeOptions) *GuardCheck {
-	return &GuardCheck{probe{
+	return &GuardCheck{probe: probe{
 		ProbeOptions: o,
 		read:         func(*grammar) ([]*statement, error) { return nil, nil },
 		try:          func(ctx context.Context, s session) error { return tryGuards(ctx, s, o.Namespace) },
@@ -125,6 +129,9 @@ func NewGuardCheck(o ProbeOptions) *GuardCheck {
 // guard.
 func (c *GuardCheck) Act(ctx context.Context, at runner.Attempt) runner.Result {
 	err := c.Prepare()
+	if err == nil {
+		err = c.makeGuards(ctx)
+	}
 	r := runner.Result{Outcome: ledger.Absent}
 	if err == nil {
 		err = c.pool.do(ctx, false, func(s session) error {
@@ -139,6 +146,24 @@ func (c *GuardCheck) Act(ctx context.Context, at runner.Attempt) runner.Result {
 		return runner.Result{Outcome: ledger.Unclear, Error: "guard: " + whyEnded(ctx, at, err)}
 	}
 	return r
+}
+
+// makeGuards makes the table of guards where an attempt was cut off before it
+// did.
+func (c *GuardCheck) makeGuards(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.made {
+		return nil
+	}
+	s, err := connect(ctx, c.pool.db)
+	if err != nil {
+		return err
+	}
+	defer s.close() // nothing is open on it
+	err = s.makeGuards(ctx, false)
+	c.made = err == nil
+	return err
 }
 
 // Compensation undoes half an effect, in one transaction.

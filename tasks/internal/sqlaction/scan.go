@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -169,6 +168,8 @@ func (s *scanner) commentLen(rest string) int {
 func (s *scanner) quotes() (bool, error) {
 	rest := s.rest()
 	switch c := rest[0]; {
+	case c == '$' && s.dollar:
+		return s.dollars(rest)
 	case c == '\'':
 		return true, s.string(0, '\'', s.backslash, literal)
 	case s.escapeE && (c == 'e' || c == 'E') && strings.HasPrefix(rest[1:], "'"):
@@ -179,17 +180,21 @@ func (s *scanner) quotes() (bool, error) {
 		return true, s.string(0, '"', false, quoted)
 	case c == '`' && s.backtick:
 		return true, s.string(0, '`', false, quoted)
-	case c == '[' && s.bracket:
-		n := strings.IndexByte(rest, ']')
-		if n < 0 {
-			return true, errors.New("a [ is never closed")
-		}
-		s.addNamed(quoted, rest[1:n], n+1)
-		return true, nil
-	case c == '$' && s.dollar:
-		return s.dollars(rest)
 	}
-	return false, nil
+	return s.brackets(rest)
+}
+
+// brackets takes [name].
+func (s *scanner) brackets(rest string) (bool, error) {
+	if !s.bracket || rest[0] != '[' {
+		return false, nil
+	}
+	n := strings.IndexByte(rest, ']')
+	if n < 0 {
+		return true, errors.New("a [ is never closed")
+	}
+	s.addNamed(quoted, rest[1:n], n+1)
+	return true, nil
 }
 
 // string takes text in quotes, in which the quote itself is written twice.
@@ -268,28 +273,4 @@ func (s *scanner) numberLen() int {
 		n++
 	}
 	return n
-}
-
-func nameRune(r rune) bool {
-	return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
-}
-
-// nameLen is how long the name is that text begins with.
-func nameLen(text string) int {
-	if n := strings.IndexFunc(text, func(r rune) bool { return !nameRune(r) }); n >= 0 {
-		return n
-	}
-	return len(text)
-}
-
-// wordLen is how long the word is that text begins with: it begins with no
-// digit, and may hold a $.
-func wordLen(text string) int {
-	if r, _ := utf8.DecodeRuneInString(text); text == "" || !nameRune(r) || unicode.IsDigit(r) {
-		return 0
-	}
-	if n := strings.IndexFunc(text, func(r rune) bool { return r != '$' && !nameRune(r) }); n >= 0 {
-		return n
-	}
-	return len(text)
 }

@@ -187,16 +187,20 @@ const sqliteMakeGuards = "CREATE TABLE IF NOT EXISTS " + GuardTable + ` (
 
 func (s *sqliteSession) makeGuards(ctx context.Context, trial bool) error {
 	var n int
-	if err := s.c.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = '"+GuardTable+"'").Scan(&n); err != nil {
+	err := patiently(ctx, func() error {
+		err := s.c.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = '"+GuardTable+"'").Scan(&n)
+		if err == nil && n > 0 {
+			err = s.control(ctx, lookAtGuards)
+		}
 		return err
-	}
-	if n > 0 {
-		return s.control(ctx, lookAtGuards)
+	})
+	if err != nil || n > 0 {
+		return err
 	}
 	if err := s.begin(ctx, false); err != nil {
 		return err
 	}
-	err := s.control(ctx, sqliteMakeGuards)
+	err = s.control(ctx, sqliteMakeGuards)
 	if err == nil && !trial {
 		return s.commit(ctx)
 	}
@@ -207,7 +211,29 @@ func (s *sqliteSession) untransactional(context.Context, []string) ([]string, er
 
 // query has SQLite write each value as text: the driver would make times of
 // dates, and numbers of numbers.
-func (s *sqliteSession) query(ctx context.Context, st *statement, args []any, each rowFunc) error {
+func (s *sqliteSession) query(ctx context.Context, st *statement, args []any, each rowFunc) (err error) {
+	begun := false
+	busy := patiently(ctx, func() error { // a writer may hold readers off, until there is a row
+		err = s.queryOnce(ctx, st, args, func(columns []string, row []*string) error {
+			begun = true
+			return each(columns, row)
+		})
+		if begun {
+			return nil
+		}
+		return err
+	})
+	if busy != nil {
+		return busy
+	}
+	return err
+}
+
+func (s *sqliteSession) prepare(ctx context.Context, st *statement) error {
+	return patiently(ctx, func() error { return s.sqlSession.prepare(ctx, st) })
+}
+
+func (s *sqliteSession) queryOnce(ctx context.Context, st *statement, args []any, each rowFunc) error {
 	text, ok := s.texts[st]
 	if !ok {
 		var err error

@@ -49,7 +49,7 @@ func (g *grammar) parse(text string) (*statement, error) {
 	if err != nil {
 		return nil, err
 	}
-	for len(tokens) > 0 && tokens[len(tokens)-1].text == ";" && tokens[len(tokens)-1].kind == punct {
+	for len(tokens) > 0 && tokens[len(tokens)-1].is(";") {
 		tokens = tokens[:len(tokens)-1]
 	}
 	if len(tokens) == 0 {
@@ -59,22 +59,18 @@ func (g *grammar) parse(text string) (*statement, error) {
 	var b strings.Builder
 	last := 0
 	for i, t := range tokens {
-		switch {
-		case t.kind == mark:
-			return nil, fmt.Errorf("it has the parameter %s: values are named, such as :biz_id", text[t.pos:t.end])
-		case t.kind == punct && t.text == ";":
-			return nil, errors.New("it holds several statements: write each by itself under statements")
-		case t.kind == param:
+		if err := g.allows(text, tokens[:i+1]); err != nil {
+			return nil, err
+		}
+		switch t.kind {
+		case param:
 			b.WriteString(text[last:t.pos])
 			s.params = append(s.params, t.text)
 			b.WriteString(g.place(len(s.params)))
 			last = t.end
-		case t.kind == word || t.kind == quoted:
+		case word, quoted:
 			s.names = append(s.names, t.text)
 			s.rows = s.rows || t.kind == word && strings.EqualFold(t.text, "RETURNING")
-			if err := g.neverIn(tokens[:i+1]); err != nil {
-				return nil, err
-			}
 		}
 	}
 	b.WriteString(text[last:tokens[len(tokens)-1].end])
@@ -90,10 +86,19 @@ func (g *grammar) place(n int) string {
 	return "?"
 }
 
-// neverIn refuses two words in a row that end the transaction wherever they
-// stand.
-func (g *grammar) neverIn(tokens []token) error {
-	if len(tokens) < 2 {
+// is tells whether a token is a sign.
+func (t token) is(sign string) bool { return t.kind == punct && t.text == sign }
+
+// allows refuses the last of some tokens: what is no part of one statement
+// with named parameters, and two words in a row that end the transaction
+// wherever they stand.
+func (g *grammar) allows(text string, tokens []token) error {
+	switch t := tokens[len(tokens)-1]; {
+	case t.kind == mark:
+		return fmt.Errorf("it has the parameter %s: values are named, such as :biz_id", text[t.pos:t.end])
+	case t.is(";"):
+		return errors.New("it holds several statements: write each by itself under statements")
+	case len(tokens) < 2:
 		return nil
 	}
 	a, b := tokens[len(tokens)-2], tokens[len(tokens)-1]
@@ -111,9 +116,9 @@ func verb(tokens []token) string {
 	depth, first := 0, ""
 	for _, t := range tokens {
 		switch {
-		case t.kind == punct && t.text == "(":
+		case t.is("("):
 			depth++
-		case t.kind == punct && t.text == ")":
+		case t.is(")"):
 			depth--
 		case t.kind == word && first == "":
 			if first = strings.ToUpper(t.text); first != "WITH" {
