@@ -136,10 +136,14 @@ func runExec(ctx context.Context, a *app, c *cobra.Command, o execOptions, name 
 		return asUsage(err)
 	}
 	defer src.Close() // it was only read
+	shard, err := parseShard(o.shard, a.getenv)
+	if err != nil {
+		return err
+	}
 	first := job{task: built, source: src}
 	reading, stop := interruptible(ctx)
 	defer stop()
-	if err := first.readThrough(reading, o.shard); err != nil {
+	if err := first.readThrough(reading, shard); err != nil {
 		return err
 	}
 	var ready []job

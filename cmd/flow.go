@@ -37,7 +37,7 @@ func (o *flowOptions) addFlags(c *cobra.Command) {
 	f.Var(&o.overlap, "overlap", "while another run works on the batch: share the records, leave them to it and be content, or not (default: the task's, else join)")
 	f.StringVar(&o.maxFailures, "max-failures", "", "halt when more than `N` attempts, or N% of them, failed or are in doubt")
 	f.DurationVar(&o.wait, "wait", 0, "wait at most `TIME` for records that others hold (default: as long as an attempt can take; for survivors of dead runs not at all)")
-	f.StringVar(&o.shard, "shard", "", "only the records of shard `I/N`, by their hash")
+	f.StringVar(&o.shard, "shard", "", "only the records of shard `I/N`, by their hash; auto/N takes I from $JOB_COMPLETION_INDEX")
 	f.BoolVar(&o.includeAbsent, "include-absent", false, "do the records of the batch too that the input doesn't hold")
 	f.BoolVar(&o.freshInput, "fresh-input", false, "take changed fields also of records that have been started")
 	f.BoolVar(&o.acceptDefinition, "accept-definition", false, "run although a live run of the batch works by another definition")
@@ -73,12 +73,23 @@ func (o *flowOptions) fill(c *cobra.Command, r *runner.Options) {
 	r.IncludeAbsent, r.FreshInput, r.AcceptDefinition = o.includeAbsent, o.freshInput, o.acceptDefinition
 }
 
-// parseShard reads I/N.
-func parseShard(text string) (s runner.Shard, err error) {
+// indexVar is where an Indexed Job of Kubernetes tells a pod its number, from 0.
+const indexVar = "JOB_COMPLETION_INDEX"
+
+// parseShard reads I/N, or auto/N.
+func parseShard(text string, getenv func(string) string) (s runner.Shard, err error) {
 	if text == "" {
 		return s, nil
 	}
 	i, n, ok := strings.Cut(text, "/")
+	if i == "auto" {
+		index, err := strconv.Atoi(getenv(indexVar))
+		if err != nil || index < 0 {
+			return s, withHint(usagef("--shard %s: %s is %q, not the number of a pod", text, indexVar, getenv(indexVar)),
+				"an Indexed Job of Kubernetes sets it; elsewhere use I/N with I from 1 to N")
+		}
+		i = strconv.Itoa(index + 1)
+	}
 	if ok {
 		s.Index, err = strconv.Atoi(i)
 	}

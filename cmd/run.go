@@ -159,6 +159,10 @@ func runRun(ctx context.Context, a *app, c *cobra.Command, o runOptions, name st
 
 // read reads the input of each date through, before anything is done on any.
 func (o *runOptions) read(ctx context.Context, a *app, t *tasks.Task, built runner.Task, dates []string, blocked map[string][]blockJSON) ([]job, error) {
+	shard, err := parseShard(o.shard, a.getenv)
+	if err != nil {
+		return nil, err
+	}
 	var ready []job
 	var shared *job // with the input that is the same on each date, for stdin can be read once
 	for _, date := range dates {
@@ -173,7 +177,7 @@ func (o *runOptions) read(ctx context.Context, a *app, t *tasks.Task, built runn
 				return ready, asUsage(err)
 			}
 			j.source = src
-			if err := j.readThrough(ctx, o.shard); err != nil {
+			if err := j.readThrough(ctx, shard); err != nil {
 				return append(ready, j), err
 			}
 			if o.from != "" || t.ReadsStdin() {
@@ -254,11 +258,7 @@ func (o *runOptions) source(a *app, t *tasks.Task, date string) (runner.Source, 
 
 // readThrough reads the whole input of a job before anything is done. When
 // ctx ends it leaves a source alone that may never say anything more.
-func (j *job) readThrough(ctx context.Context, shard string) error {
-	s, err := parseShard(shard)
-	if err != nil {
-		return err
-	}
+func (j *job) readThrough(ctx context.Context, s runner.Shard) error {
 	done := make(chan error, 1)
 	go func() {
 		survey, err := runner.ReadThrough(j.source, s, j.task.AllowEmpty)
