@@ -35,7 +35,7 @@ func (a *app) observe(ev runner.Event, bar progress) {
 // workingGC lets the heap grow to five times what is alive while records are
 // worked on. That is a few megabytes, and the collector is an eighth of the work
 // of a record that does nothing.
-const workingGC = 400
+const workingGC = 300
 
 func (a *app) spendMemory() {
 	if a.getenv("GOGC") == "" {
