@@ -25,7 +25,7 @@ type part struct {
 	run    func(*bench) error
 }
 
-var parts = []part{spawnPart, rerunPart, noopPart, startPart, bytesPart, slowPart, sharePart, costPart, sqlPart, httpPart}
+var parts = []part{spawnPart, rerunPart, noopPart, startPart, bytesPart, slowPart, sharePart, costPart, sqlPart, httpPart, reportPart}
 
 type options struct {
 	short  bool
@@ -107,7 +107,7 @@ func choose(letters string) ([]part, error) {
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("there is no part %q: they are a to %s", letter, parts[len(parts)-1].letter)
+			return nil, fmt.Errorf("there is no part %q: they go up to %s", letter, parts[len(parts)-1].letter)
 		}
 	}
 	return chosen, nil

@@ -122,6 +122,12 @@ func (p *printer) say(format string, args ...any) error {
 	return quietly(err)
 }
 
+// text prints on stdout what is laid out and escaped already.
+func (p *printer) text(s string) error {
+	_, err := io.WriteString(p.out, s)
+	return quietly(err)
+}
+
 // ask prints a question on stderr, without a line end.
 func (p *printer) ask(question string) {
 	_, _ = io.WriteString(p.err, question) // without an answer nothing happens

@@ -107,7 +107,7 @@ EXIT STATUS
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
 			return a.readShared(c.Flags())
 		},
-	}, newInitCmd(a), newRunCmd(a), newExecCmd(a), newRerunCmd(a), newRecoverCmd(a), newDoctorCmd(a), newStatusCmd(a), newGapsCmd(a),
+	}, newInitCmd(a), newRunCmd(a), newExecCmd(a), newRerunCmd(a), newRecoverCmd(a), newDoctorCmd(a), newStatusCmd(a), newGapsCmd(a), newReportCmd(a),
 		newLedgerCmd(a), newRunsCmd(a), newTasksCmd(a), newVersionCmd(a), newWatchdogCmd(a))
 	c.SetUsageFunc(usage)
 	c.SetHelpCommand(newHelpCmd())

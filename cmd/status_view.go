@@ -201,14 +201,11 @@ func (r statusJSON) state(live bool) string {
 
 // needs is what a person should look at, and how.
 func (v *statusView) needs(r statusJSON) (needs []statusNeed) {
-	at := r.TaskName + " --date " + r.ExecuteDate
-	again := "runner rerun " + at + " --status pending" // settles first, and needs no source
-	if v.where.task(r.TaskName) != nil {
-		again = "runner run " + at
-	}
+	at := shellWord(r.TaskName) + " --date " + r.ExecuteDate
+	again := v.again(r)
 	if n := r.Counts.InDoubt; n > 0 {
 		needs = append(needs, statusNeed{"in_doubt", n, "find out whether they took effect, then mark or rerun them",
-			"runner ledger ls --task " + r.TaskName + " --date " + r.ExecuteDate + " --status in_doubt"})
+			"runner ledger ls --task " + at + " --status in_doubt"})
 	}
 	if n := r.Counts.Failed; n > 0 {
 		needs = append(needs, statusNeed{"failed", n, "try them again", "runner rerun " + at})
@@ -220,4 +217,36 @@ func (v *statusView) needs(r statusJSON) (needs []statusNeed) {
 		needs = append(needs, statusNeed{"halted", r.Open, oneLine(r.HaltReason), again})
 	}
 	return needs
+}
+
+// again is the command that goes on with a batch.
+func (v *statusView) again(r statusJSON) string {
+	at := shellWord(r.TaskName) + " --date " + r.ExecuteDate
+	if v.where.task(r.TaskName) != nil {
+		return "runner run " + at
+	}
+	return "runner rerun " + at + " --status pending" // settles first, and needs no source
+}
+
+// glance is row by what is counted alone: all that is running without a live
+// run is a dead one's.
+func (v *statusView) glance(b ledger.Batch) statusJSON {
+	r := statusJSON{
+		TaskName: b.TaskName, ExecuteDate: b.ExecuteDate, Complete: b.Complete(), OpenPlan: b.OpenPlanRun != "",
+		Counts: newCounts(b.Counts), Open: b.Open(), HaltedAt: stamp{b.HaltedAt}, HaltReason: b.HaltReason,
+	}
+	if b.PausedUntil.After(v.a.now()) {
+		r.PausedUntil = stamp{b.PausedUntil}
+	}
+	planning := strings.Fields(b.OpenPlanRun)
+	for _, run := range v.open[b.ID] {
+		r.Runs = append(r.Runs, statusRun{RunID: run.ID, Live: run.live, Planning: slices.Contains(planning, run.ID)})
+	}
+	live := v.anyLive(b)
+	if !live {
+		r.DeadRunning = r.Counts.Running
+	}
+	r.State = r.state(live)
+	r.Needs = v.needs(r)
+	return r
 }

@@ -96,6 +96,7 @@ type Query struct {
 	After       int64     // record numbers above this
 	Ascending   bool      // oldest first
 	Waiting     bool      // with a NotBefore, soonest first whatever the numbers
+	Longest     bool      // with both times, those that took longest first; no index helps, so bound it by numbers
 	Limit       int       // 0: no limit
 }
 
