@@ -90,7 +90,11 @@ func runRestoreBackup(ctx context.Context, a *app, o restoreBackupOptions, file 
 		return causeOf(ctx, err)
 	}
 	if v.Kept, err = sqlite.Replace(ctx, where.ledger, copied, a.now()); err != nil {
-		return &ledger.UnusableError{Path: where.ledger, Why: "the backup can't be put in its place", Err: err, Hint: v.Kept}
+		e := &ledger.UnusableError{Path: where.ledger, Why: "the backup can't be put in its place", Err: err}
+		if v.Kept != "" {
+			e.Hint = "what of it was moved away is in " + v.Kept + "*"
+		}
+		return e
 	}
 	return a.sayBack(v)
 }
