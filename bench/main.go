@@ -25,7 +25,9 @@ type part struct {
 	run    func(*bench) error
 }
 
-var parts = []part{spawnPart, rerunPart, noopPart, startPart, bytesPart, slowPart, sharePart, costPart, sqlPart, httpPart, reportPart}
+var parts = []part{
+	spawnPart, rerunPart, noopPart, startPart, bytesPart, slowPart, sharePart, costPart, sqlPart, httpPart, archivePart, reportPart,
+}
 
 type options struct {
 	short  bool

@@ -15,5 +15,6 @@ EXIT STATUS
 		Example: `  runner ledger ls --date yesterday --status failed,in_doubt
   runner ledger show grant-coupon u-1001 --date 2026-11-28`,
 	}, newLedgerLsCmd(a), newLedgerShowCmd(a), newLedgerMarkCmd(a), newLedgerStatsCmd(a),
-		newLedgerArchiveCmd(a), newLedgerRestoreCmd(a), newLedgerMigrateCmd(a))
+		newLedgerArchiveCmd(a), newLedgerRestoreCmd(a), newLedgerBackupCmd(a), newLedgerRestoreBackupCmd(a),
+		newLedgerVerifyCmd(a), newLedgerExportCmd(a), newLedgerMigrateCmd(a))
 }

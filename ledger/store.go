@@ -51,6 +51,8 @@ type Reader interface {
 	// Stories is Attempts for several records whose numbers rise, by record
 	// and fence.
 	Stories(records []int64) ([]Attempt, error)
+	// Meta is what the ledger says of itself under a key; empty if nothing.
+	Meta(key string) (string, error)
 	// Runs lists those that match, newest first.
 	Runs(q RunQuery) ([]Run, error)
 }
@@ -78,6 +80,8 @@ type Tx interface {
 	// AddAttempts adds lines to stories. Where a line exists for a record
 	// and fence, only its empty Late fields are filled.
 	AddAttempts(a []Attempt) error
+	// PutMeta keeps a value for Meta.
+	PutMeta(key, value string) error
 	// PutRun inserts a run (No 0; sets No) or updates it.
 	PutRun(r *Run) error
 	// Forget removes the first records of a batch whose numbers are above

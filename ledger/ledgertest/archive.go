@@ -144,6 +144,22 @@ func sealedInsert(f *fixture) {
 	f.plan(b, "b")
 }
 
+func meta(f *fixture) {
+	read := func(want string) {
+		f.Helper()
+		f.view(func(r ledger.Reader) error {
+			got, err := r.Meta("key")
+			f.equal("the value", got, want)
+			return err
+		})
+	}
+	read("")
+	for _, v := range []string{"one", "two"} {
+		f.update(func(tx ledger.Tx) error { return tx.PutMeta("key", v) })
+		read(v)
+	}
+}
+
 // sealRaces seals a batch that it read before another store planned a record.
 // The transaction runs again, or the planner waits for it and is refused: in
 // no case is a record in a batch that was sealed without it.

@@ -60,3 +60,12 @@ func (t *tx) Recall(records []ledger.Entry) error {
 	}
 	return nil
 }
+
+func (r *reader) Meta(key string) (value string, err error) {
+	err = r.do(step{sql: "SELECT value FROM meta WHERE key = $1", args: []any{key}, rows: into(&value)})
+	return value, err
+}
+
+func (t *tx) PutMeta(key, value string) error {
+	return t.do(step{sql: "INSERT INTO meta(key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value", args: []any{key, value}})
+}

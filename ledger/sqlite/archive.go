@@ -16,7 +16,10 @@ func (t *tx) Forget(batch, after int64, limit int) (last int64, err error) {
 		return nil
 	}, batch, after, int64(limit))
 	if err != nil || last == 0 {
-		return 0, t.fail(err)
+		if err != nil {
+			err = t.fail(err)
+		}
+		return 0, err
 	}
 	const ofBatch = ` WHERE record_id BETWEEN $1 AND $2
 		AND EXISTS (SELECT 1 FROM record r WHERE r.id = record_id AND +r.batch_id = $3)`
@@ -60,4 +63,16 @@ func number(b bool) int64 {
 		return 1
 	}
 	return 0
+}
+
+func (r *reader) Meta(key string) (string, error) {
+	return r.c.text("SELECT value FROM meta WHERE key = $1", key)
+}
+
+func (t *tx) PutMeta(key, value string) error {
+	_, err := t.c.exec("INSERT INTO meta(key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value", key, value)
+	if err != nil {
+		return t.fail(err)
+	}
+	return nil
 }
