@@ -155,7 +155,7 @@ func (r *report) task(ctx context.Context, view *statusView, name string, batche
 		}
 	}
 	if len(batches) > 0 {
-		if t.zone, err = view.zone(ctx, batches[0]); err != nil {
+		if t.zone, err = view.zone(ctx, batches[len(batches)-1]); err != nil {
 			return t, err
 		}
 	}
