@@ -19,6 +19,9 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/google/go-cmp/cmp"
+
+	"runner/ledger"
 )
 
 // browser is a headless Chromium that notes what a page asks of it.
@@ -210,6 +213,12 @@ func onScreen(b *browser, address string) {
 	}
 	if title := b.text("document.title"); title != "Batches by day · 2026-10-31 – 2026-11-29" {
 		b.Errorf("title %q", title)
+	}
+	// What is copied is what is to be run, to the last space.
+	want := doubtCommands(ledger.Key{TaskName: "grant-coupon", BizID: hostile, ExecuteDate: "2026-11-24"}, "")
+	got := b.list("[...[...document.querySelectorAll('.doubt')].at(-1).querySelectorAll('code')].map(c => { getSelection().selectAllChildren(c); return getSelection().toString(); })")
+	if d := cmp.Diff(want, got); d != "" {
+		b.Errorf("commands (-want +got):\n%s", d)
 	}
 }
 

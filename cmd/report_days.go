@@ -219,3 +219,13 @@ func (o *reportOlder) add(b ledger.Batch) {
 	o.inDoubt += b.Counts[ledger.InDoubt]
 	o.open += b.Open()
 }
+
+// inDoubt is how many records of these days are in doubt.
+func (r *report) inDoubt() (n int64) {
+	for _, t := range r.tasks {
+		for _, d := range t.days {
+			n += d.batch.Counts[ledger.InDoubt]
+		}
+	}
+	return n
+}
