@@ -153,9 +153,6 @@ func (m *month) batch(task, date string, n int, took time.Duration, edit func(in
 	in[1].BizID = "-用户:10086"
 	err := m.s.Update(context.Background(), func(tx ledger.Tx) error {
 		b := ledger.Batch{TaskName: task, ExecuteDate: date, CreatedAt: run.StartedAt}
-		if more != nil {
-			more(&b)
-		}
 		if err := tx.PutBatch(&b); err != nil {
 			return err
 		}
@@ -180,6 +177,12 @@ func (m *month) batch(task, date string, n int, took time.Duration, edit func(in
 		}
 		if stale, err := tx.Swap(changes); err != nil || len(stale) > 0 {
 			return fmt.Errorf("%d stale: %w", len(stale), err)
+		}
+		if more != nil { // last, for nothing is written to a sealed batch
+			more(&b)
+			if err := tx.PutBatch(&b); err != nil {
+				return err
+			}
 		}
 		run.BatchID, run.No, run.File = b.ID, 0, m.runFile(run)
 		return tx.PutRun(&run)
