@@ -194,7 +194,7 @@ func (d *reportDay) take(view *statusView, b ledger.Batch) {
 	switch {
 	case s.State == "running" || s.State == "planning":
 		d.mark = markRunning
-	case !b.SealedAt.IsZero():
+	case b.Sealed():
 		d.mark, d.needs = markSealed, nil
 	case s.Counts.InDoubt > 0:
 		d.mark = markInDoubt
@@ -211,7 +211,7 @@ func (d *reportDay) take(view *statusView, b ledger.Batch) {
 }
 
 func (o *reportOlder) add(b ledger.Batch) {
-	if b.Complete() || !b.SealedAt.IsZero() {
+	if b.Complete() || b.Sealed() {
 		return
 	}
 	o.batches++
