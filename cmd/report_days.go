@@ -155,7 +155,7 @@ func (r *report) task(ctx context.Context, view *statusView, name string, batche
 		}
 	}
 	if len(batches) > 0 {
-		if t.zone, err = view.zone(ctx, batches[0]); err != nil {
+		if t.zone, err = view.zone(ctx, batches[len(batches)-1]); err != nil {
 			return t, err
 		}
 	}
@@ -194,7 +194,7 @@ func (d *reportDay) take(view *statusView, b ledger.Batch) {
 	switch {
 	case s.State == "running" || s.State == "planning":
 		d.mark = markRunning
-	case !b.SealedAt.IsZero():
+	case b.Sealed():
 		d.mark, d.needs = markSealed, nil
 	case s.Counts.InDoubt > 0:
 		d.mark = markInDoubt
@@ -211,11 +211,21 @@ func (d *reportDay) take(view *statusView, b ledger.Batch) {
 }
 
 func (o *reportOlder) add(b ledger.Batch) {
-	if b.Complete() || !b.SealedAt.IsZero() {
+	if b.Complete() || b.Sealed() {
 		return
 	}
 	o.batches++
 	o.failed += b.Counts[ledger.Failed]
 	o.inDoubt += b.Counts[ledger.InDoubt]
 	o.open += b.Open()
+}
+
+// inDoubt is how many records of these days are in doubt.
+func (r *report) inDoubt() (n int64) {
+	for _, t := range r.tasks {
+		for _, d := range t.days {
+			n += d.batch.Counts[ledger.InDoubt]
+		}
+	}
+	return n
 }

@@ -56,13 +56,13 @@ func (f *factFinder) of(ctx context.Context, t reportTask, tasks int) (facts tas
 	for _, b := range batches {
 		if n := b.Counts[ledger.Failed]; n > 0 {
 			facts.failures.total += n
-			err = f.each(ctx, b, ledger.Failed, f.groups/tasks-int(facts.failures.seen), facts.failures.add)
+			err = f.each(ctx, b, ledger.Failed, share(f.groups, tasks)-int(facts.failures.seen), facts.failures.add)
 			if err != nil {
 				return facts, err
 			}
 		}
 		if b.Counts[ledger.InDoubt] > 0 {
-			err = f.each(ctx, b, ledger.InDoubt, f.doubts/tasks-len(facts.doubts), func(e ledger.Entry) { facts.doubts = append(facts.doubts, e) })
+			err = f.each(ctx, b, ledger.InDoubt, share(f.doubts, tasks)-len(facts.doubts), func(e ledger.Entry) { facts.doubts = append(facts.doubts, e) })
 			if err != nil {
 				return facts, err
 			}
@@ -72,6 +72,10 @@ func (f *factFinder) of(ctx context.Context, t reportTask, tasks int) (facts tas
 	f.doubts -= len(facts.doubts)
 	return facts, nil
 }
+
+// share is what one of n may take of what is left; not nothing while there is
+// any.
+func share(left, n int) int { return (left + n - 1) / n }
 
 // each calls fn with at most n records of a batch in a status, the newest
 // first.

@@ -15,7 +15,6 @@ func (p *page) addFacts(a *app, r *report, pt *pageTask, t reportTask, facts tas
 		if d.mark != markSealed {
 			total += d.batch.Counts.Total()
 		}
-		p.Doubted += d.batch.Counts[ledger.InDoubt]
 	}
 	if facts.looked < total {
 		pt.Among = fmt.Sprintf("Of the newest %s of %s records.", number(facts.looked), number(total))
@@ -70,6 +69,9 @@ func showCommand(k ledger.Key, flags string) string {
 	}
 	return "runner ledger show " + words + " --date " + k.ExecuteDate + flags
 }
+
+// commandWords are the pieces of a command, none of which a line end is to cut.
+func commandWords(s string) []string { return strings.Split(visible(s), " ") }
 
 // commandWord is a word of a command line to copy. What can't be seen is
 // written so that bash, zsh and ksh know it.

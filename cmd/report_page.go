@@ -21,7 +21,7 @@ var pageStyle string
 
 var pageTemplate = template.Must(template.New("report.html").Funcs(template.FuncMap{
 	"text":  pageWords,
-	"whole": visible,
+	"words": commandWords,
 	"lang":  langOf,
 }).Parse(pageText))
 
@@ -29,21 +29,21 @@ var pageTemplate = template.Must(template.New("report.html").Funcs(template.Func
 // as they are: the template calls text for each, which makes hidden characters
 // visible, and html/template escapes the rest.
 type page struct {
-	Style   template.CSS
-	Title   string
-	Span    string
-	Written string
-	Ledger  string
-	Version string
-	Tiles   []pageMark
-	Needs   []pageNeed
-	MoreDay int // days that need a person and are left out
-	Older   string
-	Blocks  []pageBlock
-	Doubts  []pageDoubt
-	Doubted int64 // in doubt in all of these days
-	Tasks   []pageTask
-	Notes   []string
+	Style    template.CSS
+	Title    string
+	Span     string
+	Written  string
+	Ledger   string
+	Version  string
+	Tiles    []pageMark
+	Needs    []pageNeed
+	MoreDay  int // days that need a person and are left out
+	Older    string
+	Blocks   []pageBlock
+	Doubts   []pageDoubt
+	Unlisted string // of those in doubt
+	Tasks    []pageTask
+	Notes    []string
 }
 
 type pageMark struct{ Glyph, Name, Words, Means, Count string }
@@ -229,6 +229,9 @@ func (p *page) addTasks(ctx context.Context, a *app, r *report, led *ledger.Ledg
 			p.addFacts(a, r, &pt, t, facts)
 		}
 		p.Tasks = append(p.Tasks, pt)
+	}
+	if n := r.inDoubt(); int64(len(p.Doubts)) < n {
+		p.Unlisted = number(int64(len(p.Doubts))) + " of " + number(n) + " are listed."
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // hostile is what somebody might put into an id or an error to harm a reader.
-const hostile = "</script><script>document.title='owned'</script><img src=http://192.0.2.1/x onerror=alert(1)>\x1b[31m\u202e'\"&"
+const hostile = "</script><script>document.title='owned'</script><img src=http://192.0.2.1/x onerror=alert(1)>  \x1b[31m\u202e'\"&"
 
 const reportConfig = `timezone: Asia/Shanghai
 tasks:

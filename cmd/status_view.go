@@ -105,8 +105,8 @@ func (v *statusView) rows(ctx context.Context, batches []ledger.Batch) iter.Seq2
 	}
 }
 
-func (v *statusView) row(ctx context.Context, b ledger.Batch) (statusJSON, error) {
-	now := v.a.now()
+// newStatus is what a batch says of itself.
+func newStatus(b ledger.Batch, now time.Time) statusJSON {
 	r := statusJSON{
 		TaskName: b.TaskName, ExecuteDate: b.ExecuteDate, Complete: b.Complete(), OpenPlan: b.OpenPlanRun != "",
 		Counts: newCounts(b.Counts), Open: b.Open(), HaltedAt: stamp{b.HaltedAt}, HaltReason: b.HaltReason,
@@ -115,6 +115,12 @@ func (v *statusView) row(ctx context.Context, b ledger.Batch) (statusJSON, error
 	if b.PausedUntil.After(now) {
 		r.PausedUntil = stamp{b.PausedUntil}
 	}
+	return r
+}
+
+func (v *statusView) row(ctx context.Context, b ledger.Batch) (statusJSON, error) {
+	now := v.a.now()
+	r := newStatus(b, now)
 	if r.Open > 0 && !b.CreatedAt.IsZero() {
 		age := max(now.Sub(b.CreatedAt), 0).Milliseconds()
 		r.OldestOpenAt, r.OldestOpenMS = stamp{b.CreatedAt}, &age
@@ -235,13 +241,7 @@ func (v *statusView) again(r statusJSON) string {
 // glance is row by what is counted alone: all that is running without a live
 // run is a dead one's.
 func (v *statusView) glance(b ledger.Batch) statusJSON {
-	r := statusJSON{
-		TaskName: b.TaskName, ExecuteDate: b.ExecuteDate, Complete: b.Complete(), OpenPlan: b.OpenPlanRun != "",
-		Counts: newCounts(b.Counts), Open: b.Open(), HaltedAt: stamp{b.HaltedAt}, HaltReason: b.HaltReason,
-	}
-	if b.PausedUntil.After(v.a.now()) {
-		r.PausedUntil = stamp{b.PausedUntil}
-	}
+	r := newStatus(b, v.a.now())
 	planning := strings.Fields(b.OpenPlanRun)
 	for _, run := range v.open[b.ID] {
 		r.Runs = append(r.Runs, statusRun{RunID: run.ID, Live: run.live, Planning: slices.Contains(planning, run.ID)})

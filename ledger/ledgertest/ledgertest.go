@@ -48,6 +48,7 @@ func Run(t *testing.T, open func(t *testing.T, dir string) ledger.Store) {
 		{"a process killed in a transaction leaves nothing", killedWriter},
 		{"pages follow a cursor in both directions", paging},
 		{"a list holds what its query selects", queries},
+		{"what took longest is found within a budget", longest},
 		{"a list of runs holds what its query selects", runs},
 		{"a prefix is taken literally", prefixes},
 		{"a key is an opaque string", hostileKeys},
