@@ -25,7 +25,7 @@ type part struct {
 	run    func(*bench) error
 }
 
-var parts = []part{spawnPart, rerunPart, noopPart, startPart, bytesPart, slowPart, sharePart, costPart, sqlPart, httpPart}
+var parts = []part{spawnPart, rerunPart, noopPart, startPart, bytesPart, slowPart, sharePart, costPart, sqlPart, httpPart, serverPart}
 
 type options struct {
 	short  bool
@@ -74,7 +74,7 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, work.close()) }()
-	b := &bench{ctx: ctx, short: o.short, work: work, fills: map[int]*filled{}, began: time.Now()}
+	b := &bench{ctx: ctx, short: o.short, work: work, repo: repo, fills: map[int]*filled{}, began: time.Now()}
 	if err := b.prepare(repo, o.runner); err != nil {
 		return err
 	}
