@@ -13,6 +13,7 @@ type bench struct {
 	ctx     context.Context
 	short   bool
 	work    *workspace
+	repo    string
 	base    string // folder of ids and of runner.yaml
 	runner  string // the measured binary
 	empty   string // a Go program that does nothing

@@ -26,7 +26,7 @@ type part struct {
 }
 
 var parts = []part{
-	spawnPart, rerunPart, noopPart, startPart, bytesPart, slowPart, sharePart, costPart, sqlPart, httpPart, archivePart, reportPart,
+	spawnPart, rerunPart, noopPart, startPart, bytesPart, slowPart, sharePart, costPart, sqlPart, httpPart, serverPart, archivePart, reportPart,
 }
 
 type options struct {
@@ -76,7 +76,7 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, work.close()) }()
-	b := &bench{ctx: ctx, short: o.short, work: work, fills: map[int]*filled{}, began: time.Now()}
+	b := &bench{ctx: ctx, short: o.short, work: work, repo: repo, fills: map[int]*filled{}, began: time.Now()}
 	if err := b.prepare(repo, o.runner); err != nil {
 		return err
 	}

@@ -63,7 +63,16 @@ func (b *bench) together(run command, n, k int) (u usage, worst float64, err err
 	if err != nil {
 		return u, 0, err
 	}
-	run.env = []string{"RUNNER_LEDGER=" + filepath.Join(folder, "ledger.db")}
+	if u, worst, err = b.race(run, filepath.Join(folder, "ledger.db"), n, k); err != nil {
+		return u, worst, err
+	}
+	return u, worst, b.work.remove(folder)
+}
+
+// race plans a batch, lets k processes do it, and looks whether that was each
+// record once.
+func (b *bench) race(run command, ledger string, n, k int) (u usage, worst float64, err error) {
+	run.env = []string{"RUNNER_LEDGER=" + ledger}
 	first := run
 	first.argv = slices.Insert(slices.Clone(run.argv), 3, "--limit", "1")
 	if _, err := b.do(first); err != nil && b.ctx.Err() != nil {
@@ -93,5 +102,5 @@ func (b *bench) together(run command, n, k int) (u usage, worst float64, err err
 	case sum != n-1:
 		return u, worst, fmt.Errorf("%d processes executed %d records of %d", k, sum, n-1)
 	}
-	return u, worst, b.work.remove(folder)
+	return u, worst, nil
 }

@@ -38,20 +38,35 @@ grep -q "^$1 " effects`
 
 // bed is a folder with a task, a ledger and effect files.
 type bed struct {
-	t   testing.TB
-	dir string
-	ids []string
-	n   int // processes started
+	t       testing.TB
+	dir     string
+	address string // of a ledger on PostgreSQL; empty: it is a file in the folder
+	ids     []string
+	n       int // processes started
 }
 
 // newBed makes a task of n records; options are lines of its definition.
 func newBed(t testing.TB, n int, options ...string) *bed {
 	t.Helper()
-	b := &bed{t: t, dir: t.TempDir()}
+	return newBedOn(t, "", n, options...)
+}
+
+// lease is the shortest one. Whatever a run does that dies on another host is
+// taken over after so long.
+const lease = 14 * time.Second
+
+// newBedOn makes a task whose ledger lies at an address.
+func newBedOn(t testing.TB, address string, n int, options ...string) *bed {
+	t.Helper()
+	b := &bed{t: t, dir: t.TempDir(), address: address}
 	for i := range n {
 		b.ids = append(b.ids, fmt.Sprintf("u%05d", i))
 	}
-	text := "tasks:\n  " + task + ":\n    records: {lines: ids}\n    run: [sh, act.sh, \"{{.biz_id}}\"]\n"
+	text := ""
+	if address != "" {
+		text = fmt.Sprintf("ledger: %q\nlease: %s\n", address, lease)
+	}
+	text += "tasks:\n  " + task + ":\n    records: {lines: ids}\n    run: [sh, act.sh, \"{{.biz_id}}\"]\n"
 	for _, o := range options {
 		text += "    " + o + "\n"
 	}
@@ -86,6 +101,14 @@ func (b *bed) path(name string) string { return filepath.Join(b.dir, name) }
 
 func (b *bed) ledger() string { return b.path(".runner/ledger.db") }
 
+// runs is the folder of run files.
+func (b *bed) runs() string {
+	if b.address != "" {
+		return b.path(".runner/runs")
+	}
+	return b.ledger() + ".runs"
+}
+
 func (b *bed) write(name, text string) {
 	b.t.Helper()
 	b.must(os.WriteFile(b.path(name), []byte(text), 0o600))
@@ -112,15 +135,21 @@ type proc struct {
 	name string
 	done chan struct{} // closed at its end
 	err  error
+	away bool // it lies in another pid namespace, as the only child of what was started
 }
 
 // start starts the program, with more environment or in front of it, such as
 // strace, more words.
 func (b *bed) start(front, env []string, args ...string) *proc {
 	b.t.Helper()
+	return b.startIn(front, env, false, args...)
+}
+
+func (b *bed) startIn(front, env []string, away bool, args ...string) *proc {
+	b.t.Helper()
 	b.n++
 	argv := append(append(front[:len(front):len(front)], program), args...)
-	p := &proc{Cmd: exec.Command(argv[0], argv[1:]...), b: b, name: fmt.Sprintf("out/%03d", b.n), done: make(chan struct{})}
+	p := &proc{Cmd: exec.Command(argv[0], argv[1:]...), b: b, name: fmt.Sprintf("out/%03d", b.n), done: make(chan struct{}), away: away}
 	p.Dir = b.dir
 	p.Env = append(os.Environ(), "TZ=UTC", "HOME="+b.dir, "CRASH_BED="+b.dir)
 	p.Env = append(p.Env, env...)
@@ -166,17 +195,42 @@ const patience = 2 * time.Minute
 // code waits for the end: the exit code, -1 for a death by signal.
 func (p *proc) code() int {
 	p.b.t.Helper()
+	if p.away { // nsenter stops with its child, and maybe just after it was told to go on
+		_ = p.Process.Signal(syscall.SIGCONT)
+	}
 	select {
 	case <-p.done:
 	case <-time.After(patience):
-		p.b.t.Fatalf("%v hangs\n%s", p.Args, p.stderr())
+		kept := p.b.keep()
+		_ = syscall.Kill(p.pid(), syscall.SIGQUIT) // to see where
+		time.Sleep(time.Second)
+		p.b.t.Fatalf("%v hangs, kept in %s\n%s", p.Args, kept, p.stderr())
 	}
 	return p.ProcessState.ExitCode()
 }
 
+// pid is that of the program; 0 when it has ended.
+func (p *proc) pid() int {
+	if !p.away {
+		return p.Process.Pid
+	}
+	for ; !p.ended(); time.Sleep(time.Millisecond) {
+		var pid int
+		own := p.Process.Pid
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", own, own))
+		if n, _ := fmt.Sscan(string(text), &pid); n == 1 {
+			return pid
+		}
+	}
+	return 0
+}
+
 // kill kills the process, or its whole group, and tells whether that hit.
 func (p *proc) kill(group bool) bool {
-	pid := p.Process.Pid
+	pid := p.pid()
+	if pid == 0 {
+		return false
+	}
 	if group {
 		pid = -pid
 	}

@@ -57,7 +57,7 @@ func (b *bed) upTo(name string, n int) {
 	b.t.Helper()
 	for end := time.Now().Add(patience); len(b.lines(name)) < n; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			b.t.Fatalf("%d lines in %s, want %d", len(b.lines(name)), name, n)
+			b.t.Fatalf("%d lines in %s, want %d; kept in %s", len(b.lines(name)), name, n, b.keep())
 		}
 	}
 }

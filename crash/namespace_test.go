@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
+
+	"runner/internal/dbtest"
 )
 
 // Case 73: two containers share the volume and the boot id, and neither sees
@@ -18,7 +20,7 @@ func TestCase73ARunInAnotherPidNamespaceIsNotDead(t *testing.T) {
 	if out, err := exec.Command(front[0], append(front[1:], "true")...).CombinedOutput(); err != nil {
 		t.Skipf("no pid namespace can be made here: %s", out)
 	}
-	b := newBed(t, 2, "timeout: 1s")
+	b := newBed(t, 2, "timeout: 5s")
 	env := []string{"BEFORE=0.8"}
 	p := b.start(front, env, "run", task, "--date", date, "-j", "2")
 	b.upTo("started", 2)
@@ -43,6 +45,30 @@ func TestCase73ASurvivorThatCantBeSeenIsNotDoubled(t *testing.T) {
 	}
 	b := newBed(t, 1, "timeout: 2s")
 	p := b.begin("1", "")
+	b.upTo("started", 1)
+	p.kill(false)
+	q := b.start(front, nil, "run", task, "--date", date, "-o", "json", "--wait", "0s")
+	b.expect(q, 5)
+	if s := q.summary(); s.Executed != 0 || s.Counts["running"] != 1 {
+		t.Errorf("%+v", s)
+	}
+	b.quiet()
+	b.plain(3) // from here it is seen that nothing is left
+	b.verify(hold)
+}
+
+// On a server a free lock proves the death of a run only where its processes
+// can be seen: its watchdog may still be at ending them.
+func TestCase73ARunOnAServerInAnotherPidNamespaceIsDeadWhenItsLeaseEnds(t *testing.T) {
+	front := []string{"unshare", "--pid", "--fork", "--mount-proc"}
+	if out, err := exec.Command(front[0], append(front[1:], "true")...).CombinedOutput(); err != nil {
+		t.Skipf("no pid namespace can be made here: %s", out)
+	}
+	dbtest.SharedPostgres(t)
+	t.Parallel()
+	b := newBedOn(t, dbtest.Postgres(t), 1)
+	b.write("act.sh", "trap '' TERM\n"+act)
+	p := b.begin("3", "")
 	b.upTo("started", 1)
 	p.kill(false)
 	q := b.start(front, nil, "run", task, "--date", date, "-o", "json", "--wait", "0s")

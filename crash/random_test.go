@@ -8,9 +8,12 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"runner/internal/dbtest"
 )
 
 // TestNothingIsDoneTwiceOrLostHoweverItIsKilled lets runs live and die at
@@ -18,6 +21,17 @@ import (
 // after a stop, joined by others, with reruns between. When nothing is alive
 // any more, a plain run must have put right what can be.
 func TestNothingIsDoneTwiceOrLostHoweverItIsKilled(t *testing.T) {
+	lives(t, "sqlite", *killsFlag, func(testing.TB) string { return "" })
+}
+
+// The same lives, with a ledger on PostgreSQL: the watchdogs are killed with
+// the actions, and the runners then must end by themselves.
+func TestNothingOnAServerIsDoneTwiceOrLostHoweverItIsKilled(t *testing.T) {
+	dbtest.SharedPostgres(t)
+	lives(t, "postgres", *killsFlag/3, dbtest.Postgres)
+}
+
+func lives(t *testing.T, kind string, kills int, ledger func(testing.TB) string) {
 	for _, m := range []mode{hold, idempotent, checked} {
 		t.Run(m.String(), func(t *testing.T) {
 			t.Parallel()
@@ -26,21 +40,21 @@ func TestNothingIsDoneTwiceOrLostHoweverItIsKilled(t *testing.T) {
 			}
 			var all tally
 			began := time.Now()
-			for i := uint64(0); all.kills < *killsFlag || time.Since(began) < *forFlag; i++ {
+			for i := uint64(0); all.kills < kills || time.Since(began) < *forFlag; i++ {
 				seed := *seedFlag + i
 				t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 					defer func() {
 						if t.Failed() {
-							t.Logf("again: go test ./crash -run 'Killed/%s' -crash.kills 1 -crash.seed %d", m, seed)
+							t.Logf("again: go test ./crash -run '%s/%s' -crash.kills 1 -crash.seed %d", strings.Split(t.Name(), "/")[0], m, seed)
 						}
 					}()
-					all.add(live(t, m, seed))
+					all.add(live(t, ledger(t), m, seed))
 				})
 				if t.Failed() {
 					break
 				}
 			}
-			fmt.Printf("crash: %s: seed %d: %v in %v\n", m, *seedFlag, all, time.Since(began).Round(time.Second))
+			fmt.Printf("crash: %s, %s: seed %d: %v in %v\n", kind, m, *seedFlag, all, time.Since(began).Round(time.Second))
 		})
 	}
 }
@@ -62,10 +76,10 @@ type life struct {
 	tally
 }
 
-func live(t *testing.T, m mode, seed uint64) tally {
+func live(t *testing.T, ledger string, m mode, seed uint64) tally {
 	r := rand.New(rand.NewPCG(seed, uint64(m)))
 	l := &life{mode: m, r: r}
-	l.bed = newBed(t, 20+r.IntN(60), l.options()...)
+	l.bed = newBedOn(t, ledger, 20+r.IntN(60), l.options()...)
 	for i := r.IntN(4); i > 0; i-- {
 		l.write("fail/"+l.ids[r.IntN(len(l.ids))], "")
 	}
@@ -161,9 +175,18 @@ func (l *life) startOne() *proc {
 // ended takes the end of a process: nothing unforeseen may be in it.
 func (l *life) ended(p *proc) bool {
 	if p.ended() {
-		l.expect(p, -1, 0, 1, 3, 5)
+		l.expect(p, l.codes()...)
 	}
 	return p.ended()
+}
+
+// codes are how a process may end that is not killed itself.
+func (l *life) codes() []int {
+	codes := []int{-1, 0, 1, 3, 5}
+	if l.address != "" { // its watchdog may have been killed
+		codes = append(codes, 7)
+	}
+	return codes
 }
 
 // moment waits for a random time, or until some more attempts have started
@@ -202,7 +225,7 @@ func (l *life) killActions() {
 func (l *life) settle() {
 	for _, p := range l.live {
 		_ = p.Process.Signal(syscall.SIGCONT)
-		l.expect(p, -1, 0, 1, 3, 5)
+		l.expect(p, l.codes()...)
 	}
 	l.quiet()
 	l.must(os.RemoveAll(l.path("fail")))

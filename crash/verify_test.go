@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sort"
 	"strings"
 
@@ -59,7 +60,11 @@ func (t tally) String() string {
 // db opens the ledger for reading, with nothing of the product between.
 func (b *bed) db() *sql.DB {
 	b.t.Helper()
-	db, err := sql.Open("sqlite", "file:"+b.ledger()+"?mode=ro&_pragma=busy_timeout(10000)")
+	driver, name := "sqlite", "file:"+b.ledger()+"?mode=ro&_pragma=busy_timeout(10000)"
+	if b.address != "" {
+		driver, name = "pgx", b.address
+	}
+	db, err := sql.Open(driver, name)
 	b.must(err)
 	return db
 }
@@ -75,7 +80,7 @@ func (b *bed) number(db *sql.DB, query string) (n int) {
 // statuses gives the status of each record; nil where there is no ledger yet.
 func (b *bed) statuses() map[string]int {
 	b.t.Helper()
-	if _, err := os.Stat(b.ledger()); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(b.ledger()); b.address == "" && errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	db := b.db()
@@ -164,10 +169,12 @@ func (b *bed) sound() {
 	b.t.Helper()
 	db := b.db()
 	defer db.Close()
-	var ok string
-	b.must(db.QueryRow("PRAGMA integrity_check").Scan(&ok))
-	if ok != "ok" {
-		b.t.Errorf("integrity check: %s", ok)
+	if b.address == "" {
+		var ok string
+		b.must(db.QueryRow("PRAGMA integrity_check").Scan(&ok))
+		if ok != "ok" {
+			b.t.Errorf("integrity check: %s", ok)
+		}
 	}
 	for what, query := range map[string]string{
 		"records are running":          "SELECT count(*) FROM record WHERE status = 1",
@@ -181,7 +188,13 @@ func (b *bed) sound() {
 			b.t.Errorf("%s: %d %s", b.keep(), n, what)
 		}
 	}
-	files, err := os.ReadDir(b.ledger() + ".runs")
+	b.swept(b.runs())
+}
+
+// swept verifies that a folder has no run files.
+func (b *bed) swept(folder string) {
+	b.t.Helper()
+	files, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		b.t.Error(err)
 	}
@@ -208,5 +221,24 @@ func (b *bed) keep() string {
 	if err != nil {
 		return b.dir
 	}
+	if b.address != "" {
+		b.dump(to)
+	}
 	return to
+}
+
+// dump writes the tables of a server beside the files that are kept.
+func (b *bed) dump(to string) {
+	for _, table := range []string{"batch", "record", "run", "attempt"} {
+		query := fmt.Sprintf("SELECT coalesce(string_agg(to_jsonb(t)::text, E'\\n'), '') FROM %s t", table)
+		db := b.db()
+		var text string
+		err := db.QueryRow(query).Scan(&text)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(to, table+".jsonl"), []byte(text), 0o600)
+		}
+		if err = errors.Join(err, db.Close()); err != nil {
+			b.t.Log(err)
+		}
+	}
 }

@@ -33,7 +33,9 @@ func (r *recoverer) leased(ctx context.Context, run ledger.Run, rec *Recovery) e
 	if err != nil {
 		return err
 	}
-	condemned, err := r.leases.Condemn(ctx, run.ID, g.live == dead && len(survivors) == 0)
+	// A container may have this host's name, and processes that can't be seen.
+	seen := g.hasHead && g.head.PIDNS == r.host.PIDNS
+	condemned, err := r.leases.Condemn(ctx, run.ID, g.live == dead && seen && len(survivors) == 0)
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ var databases atomic.Int64
 // the test ends.
 func Postgres(t testing.TB) string {
 	t.Helper()
-	return freshDatabase(t, SharedPostgres(t))
+	return Database(t, SharedPostgres(t))
 }
 
 // SharedPostgres gives the address of the shared server: its database
@@ -59,7 +59,9 @@ func SharedPostgres(t testing.TB) string {
 	return shared.address
 }
 
-func freshDatabase(t testing.TB, server string) string {
+// Database gives the address of a new, empty database of a server, which is
+// dropped when the test ends.
+func Database(t testing.TB, server string) string {
 	t.Helper()
 	name := fmt.Sprintf("test_%d_%d", os.Getpid(), databases.Add(1))
 	Exec(t, server, "CREATE DATABASE "+name)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -39,6 +40,10 @@ func NewProxy(t testing.TB, network, to string) *Proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	check(t, err)
+	return newProxy(t, l, network, to)
+}
+
+func newProxy(t testing.TB, l net.Listener, network, to string) *Proxy {
 	p := &Proxy{network: network, to: to, l: l, open: map[net.Conn]bool{}}
 	p.wg.Go(p.accept)
 	t.Cleanup(func() {
@@ -65,6 +70,27 @@ func ProxyPostgres(t testing.TB, address string) (p *Proxy, through string) {
 	q.Del("host")
 	q.Del("port")
 	u.Host, u.RawQuery = p.Address(), q.Encode()
+	return p, u.String()
+}
+
+// ProxySocket is ProxyPostgres through a socket in the file system, which
+// programs in other network namespaces see too.
+func ProxySocket(t testing.TB, address string) (p *Proxy, through string) {
+	t.Helper()
+	c, err := pgx.ParseConfig(address)
+	check(t, err)
+	dir, err := os.MkdirTemp("/tmp", "px") // a socket's path is short
+	check(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // what is left of it harms nobody
+	l, err := net.Listen("unix", filepath.Join(dir, ".s.PGSQL.5432"))
+	check(t, err)
+	p = newProxy(t, l, pgNetwork(c.Host), pgAddress(c.Host, c.Port))
+	u, err := url.Parse(address)
+	check(t, err)
+	q := u.Query()
+	q.Set("host", dir)
+	q.Set("port", "5432")
+	u.Host, u.RawQuery = "", q.Encode()
 	return p, u.String()
 }
 

@@ -10,7 +10,6 @@ import (
 	"runner/ledger"
 	"runner/ledger/internal/table"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
@@ -21,6 +20,7 @@ type tx struct {
 	revisions map[int64]int64    // of the batches it has read
 	absent    map[batchName]bool // batches that it looked for, and that weren't there
 	planning  map[int64]bool     // batches whose planners wait for it
+	runs      map[string]int64   // numbers of the runs that its changes name
 }
 
 // delta is what a transaction changes in the counters of a batch.
@@ -30,7 +30,7 @@ type delta struct {
 }
 
 func newTx(r reader) *tx {
-	t := &tx{reader: r, deltas: map[int64]*delta{}, revisions: map[int64]int64{}, absent: map[batchName]bool{}, planning: map[int64]bool{}}
+	t := &tx{reader: r, deltas: map[int64]*delta{}, revisions: map[int64]int64{}, absent: map[batchName]bool{}, planning: map[int64]bool{}, runs: map[string]int64{}}
 	t.see = t.withDelta
 	return t
 }
@@ -100,27 +100,6 @@ func (t *tx) Batch(task, date string) (ledger.Batch, error) {
 		t.absent[batchName{task, date}] = true
 	}
 	return b, err
-}
-
-// Lock is Get for records that this transaction is about to change, but for
-// those that another one holds.
-func (t *tx) Lock(ids []int64) (free []ledger.Entry, busy []int64, err error) {
-	free, err = t.entries(getSQL+" FOR NO KEY UPDATE OF r SKIP LOCKED", ids)
-	if err != nil || len(free) == len(ids) {
-		return free, nil, err
-	}
-	got := make(map[int64]bool, len(free))
-	for _, e := range free {
-		got[e.ID] = true
-	}
-	missing := slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return got[id] })
-	err = t.do(step{sql: "SELECT id FROM record WHERE id = ANY($1)", args: []any{missing}, rows: func(r pgx.Rows) error {
-		var id int64
-		err := r.Scan(&id)
-		busy = append(busy, id)
-		return err
-	}})
-	return free, busy, err
 }
 
 // updateBatchSQL writes only over what this transaction has read, if it has

@@ -1,0 +1,123 @@
+package postgres
+
+import (
+	"cmp"
+	"slices"
+
+	"runner/ledger"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// lockSQL answers with one row of arrays: a row for each record costs more
+// than to find it.
+const lockSQL = `SELECT array_agg(t.id), array_agg(t.batch_id), array_agg(t.fence), array_agg(t.biz_id), array_agg(t.payload) FROM (
+SELECT r.id, r.batch_id, r.fence, r.biz_id, r.payload FROM unnest($1::bigint[]) WITH ORDINALITY j(id, n)
+JOIN record r ON r.id = j.id ORDER BY j.n FOR NO KEY UPDATE OF r SKIP LOCKED) t`
+
+// Lock is Get for records that this transaction is about to change, but for
+// those that another one holds. Most were never touched, and all there is to
+// read of such a record is its key and its payload.
+func (t *tx) Lock(ids []int64) (free []ledger.Entry, busy []int64, err error) {
+	var touched []int64
+	for part := range slices.Chunk(ids, chunk) {
+		var l locked
+		if err := t.do(step{sql: lockSQL, args: []any{part}, rows: into(&l.ids, &l.batches, &l.fences, &l.keys, &l.payloads)}); err != nil {
+			return nil, nil, err
+		}
+		if err := t.fail(t.c.know(t.ctx, l.batches, nil)); err != nil {
+			return nil, nil, err
+		}
+		for i := range l.ids {
+			e, err := l.entry(t.c, i)
+			if err != nil {
+				return nil, nil, t.fail(err)
+			}
+			if e.Fence > 0 {
+				touched = append(touched, e.ID)
+			}
+			free = append(free, e)
+		}
+	}
+	if err := t.readTouched(free, touched); err != nil {
+		return nil, nil, err
+	}
+	inOrderOf(ids, free)
+	busy, err = t.busy(ids, free)
+	return free, busy, err
+}
+
+// locked is an answer to lockSQL, a list for each column.
+type locked struct {
+	ids, batches, fences []int64
+	keys                 []string
+	payloads             []*string
+}
+
+// entry makes what is known of the i-th record: all, if nobody has touched it.
+func (l *locked) entry(c *conn, i int) (e ledger.Entry, err error) {
+	b, err := c.batchName(l.batches[i])
+	e = ledger.Entry{
+		ID: l.ids[i], BatchID: l.batches[i], Fence: l.fences[i], Generation: 1,
+		Key: ledger.Key{TaskName: b.task, ExecuteDate: b.date, BizID: decode(l.keys[i])},
+	}
+	if p := l.payloads[i]; p != nil {
+		e.Payload = []byte(decode(*p))
+	}
+	return e, err
+}
+
+// readTouched reads the rest of records that are locked.
+func (t *tx) readTouched(list []ledger.Entry, touched []int64) error {
+	if len(touched) == 0 {
+		return nil
+	}
+	whole, err := t.Get(touched)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		if len(whole) > 0 && list[i].ID == whole[0].ID {
+			list[i], whole = whole[0], whole[1:]
+		}
+	}
+	return nil
+}
+
+// inOrderOf puts entries into the order of their numbers in ids. They are in
+// it, unless the server has read them in another one.
+func inOrderOf(ids []int64, list []ledger.Entry) {
+	i := 0
+	for _, e := range list {
+		for i < len(ids) && ids[i] != e.ID {
+			i++
+		}
+	}
+	if i < len(ids) {
+		return
+	}
+	place := make(map[int64]int, len(ids))
+	for i, id := range ids {
+		place[id] = i
+	}
+	slices.SortFunc(list, func(a, b ledger.Entry) int { return cmp.Compare(place[a.ID], place[b.ID]) })
+}
+
+// busy gives those that exist and aren't free.
+func (t *tx) busy(ids []int64, free []ledger.Entry) (busy []int64, err error) {
+	if len(free) == len(ids) {
+		return nil, nil
+	}
+	got := make(map[int64]bool, len(free))
+	for _, e := range free {
+		got[e.ID] = true
+	}
+	missing := slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return got[id] })
+	err = t.do(step{sql: "SELECT id FROM record WHERE id = ANY($1)", args: []any{missing}, rows: func(row pgx.Rows) error {
+		var id int64
+		err := row.Scan(&id)
+		busy = append(busy, id)
+		return err
+	}})
+	return busy, err
+}
