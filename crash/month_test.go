@@ -14,12 +14,16 @@ const (
 	missedFrom = 11 // days on which cron is down
 	missedTo   = 17
 	badDay     = 20 // some of its grants fail
+	archiveDay = 22 // the first days are archived
+	archiveEnd = 8
+	backupDay  = 25 // the ledger is lost, and a backup is brought back
 )
 
 // TestAMonthEndsWithEveryRecordAccountedFor lives through March 2024 with
 // three tasks, each of which cron starts twice a day: runs are killed, a day
-// has failures, a week is missed, and what is in doubt is settled by a person
-// who looks at what took effect.
+// has failures, a week is missed, days are archived and restored, the ledger is
+// lost and a backup brought back, and what is in doubt is settled by a person who
+// looks at what took effect.
 func TestAMonthEndsWithEveryRecordAccountedFor(t *testing.T) {
 	t.Parallel()
 	m := newMonth(t, *seedFlag)
@@ -32,11 +36,16 @@ func TestAMonthEndsWithEveryRecordAccountedFor(t *testing.T) {
 			m.catchUp()
 		case day == badDay:
 			m.break3()
+		case day == archiveDay:
+			m.archive()
+		case day == backupDay:
+			m.loseTheLedger()
 		}
 		m.cron(day)
 		m.morning(day)
 	}
 	m.noGaps(1, 31)
+	m.restore()
 	m.account()
 	fmt.Printf("crash: month: seed %d: %d kills, %d starts, %d records, %d marked by hand, in %v\n",
 		*seedFlag, m.kills, m.n, len(m.expected()), m.marked, time.Since(began).Round(time.Second))
