@@ -39,20 +39,18 @@ var recallSQL = func() string {
 // Recall puts back a chunk at once.
 func (t *tx) Recall(records []ledger.Entry) error {
 	for part := range slices.Chunk(records, chunk) {
-		g := swapGroup{rows: make([]swapRow, len(part))}
+		list := make([]*ledger.Entry, len(part))
 		ids, batches, names := make([]int64, len(part)), make([]int64, len(part)), make([]string, len(part))
 		for i := range part {
 			e := &part[i]
-			run, err := t.c.runNo(t.ctx, e.RunID)
-			if err != nil {
+			if err := t.knowRun(e.RunID); err != nil {
 				return t.fail(err)
 			}
-			ids[i], batches[i], names[i], g.rows[i] = e.ID, e.BatchID, e.BizID, swapValues(e)
-			g.rows[i][runColumn] = run
+			list[i], ids[i], batches[i], names[i] = e, e.ID, e.BatchID, e.BizID
 		}
 		args := []any{ids, batches, names}
-		for i, c := range swapColumns {
-			args = append(args, g.array(i, c.kind))
+		for i := range swapColumns {
+			args = append(args, swapColumns[i].array(t.runs, list))
 		}
 		if err := t.do(step{sql: recallSQL, args: args}); err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	"runner/ledger"
 	"runner/ledger/internal/table"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
