@@ -72,7 +72,7 @@ func (b *bench) archiving(archive, one command) (u usage, slowest time.Duration,
 	for {
 		r, err := b.do(one)
 		if err != nil {
-			<-ended
+			_ = (<-ended).error // what went wrong first counts
 			return u, 0, err
 		}
 		slowest = max(slowest, r.wall)

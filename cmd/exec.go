@@ -103,33 +103,9 @@ func runExec(ctx context.Context, a *app, c *cobra.Command, o execOptions, name 
 		return err
 	}
 	n.know(where)
-	dir, err := os.Getwd()
+	built, err := o.build(c, where, name, command)
 	if err != nil {
-		return usagef("can't tell the working directory: %w", err)
-	}
-	e := tasks.Exec{
-		Name: name, Command: command, Shell: o.shell, Dir: dir, Idempotent: o.idempotent, Secrets: o.secrets,
-		Check: o.check, Compensate: o.compensate,
-		Namespace: where.namespace(), TimeZone: where.zoneName, Location: where.zone, AllowEmpty: o.allowEmpty,
-	}
-	if c.Flags().Changed("timeout") {
-		e.Timeout = &o.timeout
-	}
-	if c.Flags().Changed("check-after") {
-		e.CheckAfter = &o.checkAfter
-	}
-	if c.Flags().Changed("retries") {
-		e.Retries = &o.retries
-	}
-	built, err := e.Build(o.jobs)
-	if err != nil {
-		return asUsage(err)
-	}
-	if err := o.flowOptions.override(c, &built); err != nil {
 		return err
-	}
-	if err := built.Action.Prepare(); err != nil {
-		return asUsage(err)
 	}
 	src, err := o.execSource(a)
 	if err != nil {
@@ -152,6 +128,38 @@ func runExec(ctx context.Context, a *app, c *cobra.Command, o execOptions, name 
 		ready = append(ready, first)
 	}
 	return a.runJobs(ctx, where, ready, o.jobOptions("exec", c, len(dates), n))
+}
+
+// build makes a task of the command line. Its action can be started.
+func (o *execOptions) build(c *cobra.Command, where located, name string, command []string) (built runner.Task, err error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return built, usagef("can't tell the working directory: %w", err)
+	}
+	e := tasks.Exec{
+		Name: name, Command: command, Shell: o.shell, Dir: dir, Idempotent: o.idempotent, Secrets: o.secrets,
+		Check: o.check, Compensate: o.compensate,
+		Namespace: where.namespace(), TimeZone: where.zoneName, Location: where.zone, AllowEmpty: o.allowEmpty,
+	}
+	if c.Flags().Changed("timeout") {
+		e.Timeout = &o.timeout
+	}
+	if c.Flags().Changed("check-after") {
+		e.CheckAfter = &o.checkAfter
+	}
+	if c.Flags().Changed("retries") {
+		e.Retries = &o.retries
+	}
+	if built, err = e.Build(o.jobs); err != nil {
+		return built, asUsage(err)
+	}
+	if err := o.flowOptions.override(c, &built); err != nil {
+		return built, err
+	}
+	if err := built.Action.Prepare(); err != nil {
+		return built, asUsage(err)
+	}
+	return built, nil
 }
 
 func (o *execOptions) execSource(a *app) (runner.Source, error) {
