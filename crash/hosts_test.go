@@ -25,7 +25,7 @@ func TestABatchOfManyHostsIsDoneOnceHoweverItIsKilled(t *testing.T) {
 			server := dbtest.StartPostgres(t, dbtest.Durable...)
 			var all crowdTally
 			began := time.Now()
-			for i := uint64(0); i == 0 || all.kills < *killsFlag/10 || time.Since(began) < *forFlag; i++ {
+			for i := uint64(0); i == 0 || all.kills < *killsFlag/25 || time.Since(began) < *forFlag; i++ {
 				seed := *seedFlag + i
 				t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 					defer func() {
