@@ -25,7 +25,9 @@ type part struct {
 	run    func(*bench) error
 }
 
-var parts = []part{spawnPart, rerunPart, noopPart, startPart, bytesPart, slowPart, sharePart, costPart, sqlPart, httpPart, serverPart}
+var parts = []part{
+	spawnPart, rerunPart, noopPart, startPart, bytesPart, slowPart, sharePart, costPart, sqlPart, httpPart, serverPart, archivePart, reportPart,
+}
 
 type options struct {
 	short  bool
@@ -107,7 +109,7 @@ func choose(letters string) ([]part, error) {
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("there is no part %q: they are a to %s", letter, parts[len(parts)-1].letter)
+			return nil, fmt.Errorf("there is no part %q: they go up to %s", letter, parts[len(parts)-1].letter)
 		}
 	}
 	return chosen, nil

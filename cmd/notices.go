@@ -29,15 +29,23 @@ func (o *noticeOptions) check(c *cobra.Command) error {
 		if !c.Flags().Changed(flag) {
 			continue
 		}
-		if path == "" {
-			return usagef("--%s is empty", flag)
+		if err := checkTarget(flag, path); err != nil {
+			return err
 		}
-		if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
-			return usagef("--%s %s is no file", flag, path)
-		}
-		if st, err := os.Stat(filepath.Dir(path)); err != nil || !st.IsDir() {
-			return withHint(usagef("--%s %s: there is no folder %s", flag, path, filepath.Dir(path)), "make the folder first")
-		}
+	}
+	return nil
+}
+
+// checkTarget finds out whether the file that a flag names can be written.
+func checkTarget(flag, path string) error {
+	if path == "" {
+		return usagef("--%s is empty", flag)
+	}
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
+		return usagef("--%s %s is no file", flag, path)
+	}
+	if st, err := os.Stat(filepath.Dir(path)); err != nil || !st.IsDir() {
+		return withHint(usagef("--%s %s: there is no folder %s", flag, path, filepath.Dir(path)), "make the folder first")
 	}
 	return nil
 }

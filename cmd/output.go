@@ -27,6 +27,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"runner/ledger"
 	"runner/runner"
 	"runner/tasks"
 )
@@ -96,6 +97,7 @@ func (p *printer) fail(err error) {
 	var (
 		config *tasks.ConfigError
 		place  *runner.PlaceError
+		broken *ledger.UnusableError
 		joined interface{ Unwrap() []error }
 	)
 	switch {
@@ -103,7 +105,7 @@ func (p *printer) fail(err error) {
 		for _, pr := range config.Problems {
 			p.placed(at(pr.File, pr.Line, pr.Column), pr.Msg, pr.Hint)
 		}
-	case errors.As(err, &joined):
+	case !errors.As(err, &broken) && errors.As(err, &joined):
 		for _, e := range joined.Unwrap() {
 			p.fail(e)
 		}
@@ -117,6 +119,12 @@ func (p *printer) fail(err error) {
 // say prints a line for people on stdout.
 func (p *printer) say(format string, args ...any) error {
 	_, err := io.WriteString(p.out, visible(fmt.Sprintf(format, args...))+"\n")
+	return quietly(err)
+}
+
+// text prints on stdout what is laid out and escaped already.
+func (p *printer) text(s string) error {
+	_, err := io.WriteString(p.out, s)
 	return quietly(err)
 }
 

@@ -107,8 +107,8 @@ EXIT STATUS
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
 			return a.readShared(c.Flags())
 		},
-	}, newInitCmd(a), newRunCmd(a), newExecCmd(a), newRerunCmd(a), newRecoverCmd(a), newDoctorCmd(a), newStatusCmd(a), newGapsCmd(a),
-		newLedgerCmd(a), newRunsCmd(a), newTasksCmd(a), newVersionCmd(a), newWatchdogCmd(a))
+	}, newInitCmd(a), newRunCmd(a), newExecCmd(a), newRerunCmd(a), newRecoverCmd(a), newDoctorCmd(a), newStatusCmd(a), newGapsCmd(a), newReportCmd(a),
+		newLedgerCmd(a), newRunsCmd(a), newTasksCmd(a), newManCmd(a), newVersionCmd(a), newWatchdogCmd(a))
 	c.SetUsageFunc(usage)
 	c.SetHelpCommand(newHelpCmd())
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {

@@ -29,6 +29,8 @@ type statusJSON struct {
 	PausedUntil   stamp        `json:"paused_until"`
 	HaltedAt      stamp        `json:"halted_at"`
 	HaltReason    string       `json:"halt_reason"`
+	SealedAt      stamp        `json:"sealed_at"`
+	SealedIn      string       `json:"sealed_in"` // the archive file; a relative name is within the ledger's archive folder
 	DeadRunning   int64        `json:"dead_running"`
 	Rate          float64      `json:"rate"` // attempts a second of all its live runs
 	TimeLeftMS    *int64       `json:"time_left_ms"`
@@ -103,16 +105,22 @@ func (v *statusView) rows(ctx context.Context, batches []ledger.Batch) iter.Seq2
 	}
 }
 
-func (v *statusView) row(ctx context.Context, b ledger.Batch) (statusJSON, error) {
-	now := v.a.now()
+// newStatus is what a batch says of itself.
+func newStatus(b ledger.Batch, now time.Time) statusJSON {
 	r := statusJSON{
 		TaskName: b.TaskName, ExecuteDate: b.ExecuteDate, Complete: b.Complete(), OpenPlan: b.OpenPlanRun != "",
 		Counts: newCounts(b.Counts), Open: b.Open(), HaltedAt: stamp{b.HaltedAt}, HaltReason: b.HaltReason,
-		Runs: []statusRun{}, Needs: []statusNeed{},
+		SealedAt: stamp{b.SealedAt}, SealedIn: b.SealedIn, Runs: []statusRun{}, Needs: []statusNeed{},
 	}
 	if b.PausedUntil.After(now) {
 		r.PausedUntil = stamp{b.PausedUntil}
 	}
+	return r
+}
+
+func (v *statusView) row(ctx context.Context, b ledger.Batch) (statusJSON, error) {
+	now := v.a.now()
+	r := newStatus(b, now)
 	if r.Open > 0 && !b.CreatedAt.IsZero() {
 		age := max(now.Sub(b.CreatedAt), 0).Milliseconds()
 		r.OldestOpenAt, r.OldestOpenMS = stamp{b.CreatedAt}, &age
@@ -183,6 +191,8 @@ func (r statusJSON) state(live bool) string {
 		return "planning"
 	case live:
 		return "running"
+	case !r.SealedAt.IsZero():
+		return "sealed"
 	case !r.HaltedAt.IsZero():
 		return "halted"
 	case r.DeadRunning > 0 || r.OpenPlan:
@@ -201,14 +211,11 @@ func (r statusJSON) state(live bool) string {
 
 // needs is what a person should look at, and how.
 func (v *statusView) needs(r statusJSON) (needs []statusNeed) {
-	at := r.TaskName + " --date " + r.ExecuteDate
-	again := "runner rerun " + at + " --status pending" // settles first, and needs no source
-	if v.where.task(r.TaskName) != nil {
-		again = "runner run " + at
-	}
+	at := shellWord(r.TaskName) + " --date " + r.ExecuteDate
+	again := v.again(r)
 	if n := r.Counts.InDoubt; n > 0 {
 		needs = append(needs, statusNeed{"in_doubt", n, "find out whether they took effect, then mark or rerun them",
-			"runner ledger ls --task " + r.TaskName + " --date " + r.ExecuteDate + " --status in_doubt"})
+			"runner ledger ls --task " + at + " --status in_doubt"})
 	}
 	if n := r.Counts.Failed; n > 0 {
 		needs = append(needs, statusNeed{"failed", n, "try them again", "runner rerun " + at})
@@ -220,4 +227,30 @@ func (v *statusView) needs(r statusJSON) (needs []statusNeed) {
 		needs = append(needs, statusNeed{"halted", r.Open, oneLine(r.HaltReason), again})
 	}
 	return needs
+}
+
+// again is the command that goes on with a batch.
+func (v *statusView) again(r statusJSON) string {
+	at := shellWord(r.TaskName) + " --date " + r.ExecuteDate
+	if v.where.task(r.TaskName) != nil {
+		return "runner run " + at
+	}
+	return "runner rerun " + at + " --status pending" // settles first, and needs no source
+}
+
+// glance is row by what is counted alone: all that is running without a live
+// run is a dead one's.
+func (v *statusView) glance(b ledger.Batch) statusJSON {
+	r := newStatus(b, v.a.now())
+	planning := strings.Fields(b.OpenPlanRun)
+	for _, run := range v.open[b.ID] {
+		r.Runs = append(r.Runs, statusRun{RunID: run.ID, Live: run.live, Planning: slices.Contains(planning, run.ID)})
+	}
+	live := v.anyLive(b)
+	if !live {
+		r.DeadRunning = r.Counts.Running
+	}
+	r.State = r.state(live)
+	r.Needs = v.needs(r)
+	return r
 }

@@ -230,8 +230,9 @@ func TestAStoppedProcessWithTheSideLockStopsNobody(t *testing.T) {
 // begins anew beside it.
 func TestALedgerDeletedUnderALiveRunIsNoticed(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, 20)
-	p := b.start(nil, []string{"BEFORE=0.3"}, "run", task, "--date", date, "-j", "2")
+	b := newBed(t, 8)
+	// Long enough that the second run starts before the first one notices.
+	p := b.start(nil, []string{"BEFORE=3"}, "run", task, "--date", date, "-j", "2")
 	b.upTo("effects", 2)
 	for _, end := range []string{"", "-wal", "-shm"} {
 		b.must(os.Remove(b.ledger() + end))

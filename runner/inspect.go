@@ -151,7 +151,7 @@ func (r *recoverer) strangers(ctx context.Context, open map[string]bool, in *Ins
 		switch {
 		case errors.Is(err, fs.ErrPermission) && !open[f.Name()]:
 			in.Unread = append(in.Unread, path)
-		case err == nil && ok && h.Ledger != r.ledgerID:
+		case err == nil && ok && h.Ledger != r.ledgerID && r.leases == nil:
 			live, _ := peek(path)
 			in.Foreign = append(in.Foreign, ForeignFile{path, h.Run, live == alive})
 		}

@@ -18,12 +18,18 @@ import (
 // run file. It makes and changes nothing, and needs no right to write. A file
 // that may not be opened counts as held. A run that has just ended looks dead
 // too: who is told so reads its row again. A run on a shared ledger is alive
-// until its lease runs out.
+// until its lease runs out, or until it has died here.
 func Live(run ledger.Run, runsDir string, now time.Time) bool {
 	if !run.LeaseUntil.IsZero() {
-		return now.Before(run.LeaseUntil)
+		died := thisHost().is(run) && exists(run.File) && !locked(run.File)
+		return !died && now.Before(run.LeaseUntil)
 	}
-	l := flock.New(runPath(run, runsDir), flock.SetFlag(os.O_RDONLY))
+	return locked(runPath(run, runsDir))
+}
+
+// locked tells whether somebody holds a run file, for all that can be seen.
+func locked(path string) bool {
+	l := flock.New(path, flock.SetFlag(os.O_RDONLY))
 	free, err := l.TryRLock()
 	if err == nil && free {
 		_ = l.Close()

@@ -36,7 +36,7 @@ func (r *recoverer) sweep(ctx context.Context, open map[string]bool, rec *Recove
 		h, ok, err := readHead(path)
 		foreign := err == nil && ok && h.Ledger != r.ledgerID
 		switch {
-		case live == alive && foreign:
+		case live == alive && foreign && r.leases == nil: // the folder of a shared ledger is not its own
 			return &ledger.UnusableError{
 				Path: r.dir, Why: "run " + h.Run + " is alive and works on another ledger that was at this place",
 				Hint: "put the ledger back that was here, or wait until that run has ended",

@@ -48,6 +48,7 @@ func Run(t *testing.T, open func(t *testing.T, dir string) ledger.Store) {
 		{"a process killed in a transaction leaves nothing", killedWriter},
 		{"pages follow a cursor in both directions", paging},
 		{"a list holds what its query selects", queries},
+		{"what took longest is found within a budget", longest},
 		{"a list of runs holds what its query selects", runs},
 		{"a prefix is taken literally", prefixes},
 		{"a key is an opaque string", hostileKeys},
@@ -66,6 +67,12 @@ func Run(t *testing.T, open func(t *testing.T, dir string) ledger.Store) {
 		{"a context limits the wait and nothing else", contexts},
 		{"what was committed survives", durable},
 		{"what is missing is not found", missing},
+		{"stories are told together as one by one", stories},
+		{"what is forgotten comes back as it was", forgetAndRecall},
+		{"forgetting takes one batch, in the order of its numbers", forgetOne},
+		{"what a ledger says of itself is kept", meta},
+		{"a sealed batch takes no records", sealedInsert},
+		{"a batch isn't sealed while it changes", sealRaces},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

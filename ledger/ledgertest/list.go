@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -66,6 +67,8 @@ func queries(f *fixture) {
 	f.wait("a0", 2*time.Hour)
 	f.wait("b4", 3*time.Hour)
 	f.wait("c3", time.Hour)
+	f.last("c2", time.Hour)
+	f.last("a2", time.Hour-time.Microsecond)
 	s := func(s ...ledger.Status) []ledger.Status { return s }
 	for _, c := range []struct {
 		name string
@@ -96,6 +99,8 @@ func queries(f *fixture) {
 		{"waiting in a batch, with a status", ledger.Query{Waiting: true, TaskName: "t1", ExecuteDate: "2026-11-11", Statuses: s(ledger.Pending, ledger.InDoubt)}, []string{"a0"}},
 		{"waiting, by prefix", ledger.Query{Waiting: true, BizPrefix: "b"}, []string{"b4"}},
 		{"waiting, a page", ledger.Query{Waiting: true, TaskName: "t1", Limit: 1}, []string{"a0"}},
+		{"longest first", ledger.Query{Longest: true, Limit: 4}, []string{"c2", "a2", "c5", "c4"}},
+		{"longest first, in a window", ledger.Query{Longest: true, TaskName: "t1", ExecuteDate: "2026-11-11", Before: f.id("a5"), Limit: 2}, []string{"a2", "a4"}},
 		{"since and status", ledger.Query{Since: now.Add(time.Hour), Statuses: s(ledger.Failed)}, []string{"c3", "b3"}},
 	} {
 		f.equal(c.name, f.list(c.q), c.want)
@@ -145,6 +150,62 @@ func (f *fixture) wait(id string, d time.Duration) {
 		n.NotBefore, n.Delay = now.Add(d), d
 		return swapAll(tx, []ledger.Change{{Old: list[0], New: n}})
 	})
+}
+
+// longest looks at batches in the order given, and of one that is too large at
+// its newest records.
+func longest(f *fixture) {
+	f.populate()
+	f.last("a2", 3*time.Hour)
+	f.last("c5", 2*time.Hour)
+	var batches []ledger.Batch
+	f.view(func(r ledger.Reader) (err error) {
+		batches, err = r.Batches("", "")
+		return err
+	})
+	for _, c := range []struct {
+		name   string
+		n      int
+		budget int64
+		want   []string
+		looked int64
+	}{
+		{"of all", 3, 100, []string{"a2", "c5", "a5"}, 18},
+		{"more than there are", 100, 6, []string{"a2", "a5", "a4", "a3"}, 6},
+		{"of the newest of the first batch", 2, 3, []string{"a5", "a4"}, 3},
+		{"and of the next one", 2, 8, []string{"a2", "c5"}, 8},
+		{"of none", 2, 0, nil, 0},
+	} {
+		list, looked, err := ledger.New(f.s).Longest(context.Background(), batches, c.n, c.budget)
+		f.check(err)
+		var ids []string
+		for _, e := range list {
+			ids = append(ids, e.BizID)
+		}
+		f.equal(c.name, ids, c.want)
+		f.equal(c.name+": looked at", looked, c.looked)
+	}
+}
+
+// last sets how long the last attempt of a record took.
+func (f *fixture) last(id string, d time.Duration) {
+	f.Helper()
+	old := f.get(f.id(id))
+	n := old
+	n.EndedAt = n.StartedAt.Add(d)
+	f.swap(ledger.Change{Old: old, New: n})
+}
+
+func (f *fixture) id(bizID string) (id int64) {
+	f.Helper()
+	f.view(func(r ledger.Reader) error {
+		list, err := r.List(ledger.Query{BizIDs: []string{bizID}})
+		if len(list) == 1 {
+			id = list[0].ID
+		}
+		return err
+	})
+	return id
 }
 
 // runs lists from three runs of which the second has ended.

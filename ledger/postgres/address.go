@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -117,9 +118,21 @@ func (e *scrubbed) Error() string { return e.text }
 
 func (e *scrubbed) Unwrap() error { return e.err }
 
+// oneLine puts the causes that pgx lists, one for each address that it tried,
+// into one line, each once.
+func oneLine(text string) string {
+	var parts []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); !slices.Contains(parts, line) {
+			parts = append(parts, line)
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
 func (a address) scrubError(err error) error {
 	text := err.Error()
-	if clean := a.scrub(text); clean != text {
+	if clean := a.scrub(oneLine(text)); clean != text {
 		return &scrubbed{clean, err}
 	}
 	return err

@@ -78,12 +78,8 @@ func (t *tx) group(changes []ledger.Change, round []int) (groups []*swapGroup, e
 			}
 		}
 		if sh&(1<<runColumn) != 0 {
-			no, err := t.c.runNo(t.ctx, e.RunID)
-			if err != nil {
+			if err := t.knowRun(e.RunID); err != nil {
 				return nil, err
-			}
-			if n, ok := no.(int64); ok {
-				t.runs[e.RunID] = n
 			}
 		}
 		g := find(groups, sh, was)
@@ -94,6 +90,15 @@ func (t *tx) group(changes []ledger.Change, round []int) (groups []*swapGroup, e
 		g.at = append(g.at, at)
 	}
 	return groups, nil
+}
+
+// knowRun finds out the number of a run that records name.
+func (t *tx) knowRun(id string) error {
+	no, err := t.c.runNo(t.ctx, id)
+	if n, ok := no.(int64); ok {
+		t.runs[id] = n
+	}
+	return err
 }
 
 func find(groups []*swapGroup, sh shape, was *ledger.Entry) *swapGroup {

@@ -32,7 +32,7 @@ const busyTimeout = "10000"
 // records walks one index at random, reading mostly doesn't.
 const (
 	cacheWriter = "16384"
-	cacheReader = "4096"
+	cacheReader = "1024"
 )
 
 // dsn names a file for the driver. The driver ignores keys that it doesn't

@@ -62,6 +62,7 @@ func (r *reader) listSQL(q ledger.Query) (query string, args []driver.Value, ok 
 func (s scope) way(q ledger.Query) (w where, open bool) {
 	byKey := len(q.BizIDs) > 0 || q.BizPrefix != ""
 	w.addIf(q.Waiting, "not_before IS NOT NULL") // as the index record_waiting
+	w.addIf(q.Longest, "ended_at >= started_at")
 	switch {
 	case byKey:
 		s.byIndex(&w)
@@ -91,6 +92,8 @@ func listOrder(q ledger.Query) string {
 	switch {
 	case q.Waiting:
 		return " ORDER BY not_before, id"
+	case q.Longest:
+		return " ORDER BY ended_at - started_at DESC, id DESC"
 	case q.Ascending:
 		return " ORDER BY id"
 	}

@@ -77,6 +77,7 @@ func (l Lister) Select(q ledger.Query, s Scope, run int64) (query string, args [
 func (l Lister) way(s Scope, q ledger.Query) (w Where, open bool) {
 	byKey := len(q.BizIDs) > 0 || q.BizPrefix != ""
 	w.AddIf(q.Waiting, "not_before IS NOT NULL") // as the index record_waiting
+	w.AddIf(q.Longest, "ended_at >= started_at")
 	switch {
 	case byKey:
 		l.byIndex(s, &w)
@@ -106,6 +107,8 @@ func listOrder(q ledger.Query) string {
 	switch {
 	case q.Waiting:
 		return " ORDER BY not_before, id"
+	case q.Longest:
+		return " ORDER BY ended_at - started_at DESC, id DESC"
 	case q.Ascending:
 		return " ORDER BY id"
 	}

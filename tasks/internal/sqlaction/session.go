@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 // database is where an action works: one address of one kind of database.
@@ -90,7 +92,13 @@ type ConnectError struct {
 }
 
 func (e *ConnectError) Error() string {
-	return fmt.Sprintf("database %s can't be reached: %v", e.Database, e.Err)
+	var causes []string // pgx lists one for each address that it tried
+	for line := range strings.Lines(e.Err.Error()) {
+		if line = strings.TrimSpace(line); !slices.Contains(causes, line) {
+			causes = append(causes, line)
+		}
+	}
+	return fmt.Sprintf("database %s can't be reached: %s", e.Database, strings.Join(causes, " "))
 }
 func (e *ConnectError) Unwrap() error { return e.Err }
 

@@ -1,0 +1,3 @@
+[ "$1" != asked ] || exit 0
+[ -e undone ] || exit 2
+exit 1
