@@ -120,8 +120,9 @@ brackets.
 const durabilities = `
 ## Durability
 
-In each figure the ledger is SQLite in WAL mode with ` + "`synchronous=FULL`" + `: a commit
-is on the disk before it counts. The journal of a run is written at once and not
+In each figure the ledger is SQLite in WAL mode with ` + "`synchronous=FULL`" + `, or in
+part k PostgreSQL with fsync and synchronous_commit on: a commit is on the disk
+before it counts. The journal of a run is written at once and not
 synced: it outlives its process, not its machine.
 
 - *` + ahead + `* (` + "`idempotent: true`" + `): records are claimed ahead, up to a thousand in a

@@ -20,13 +20,15 @@ const (
 )
 
 // act appends one line to each of the effect files: that it has started, and
-// its effect. A record with a file in fail/ fails before its effect. Two
+// its effect. A record with a file in fail/ fails before its effect,
+// one with a file in slow/ takes its time. Two
 // attempts of a record at once are told in overlaps: the lock is held by
 // whatever is left of an attempt.
 const act = `exec 9>>"lock/$1"
 flock -n 9 || echo "$1 $RUNNER_ATTEMPT_ID" >>overlaps
 echo "$1 $RUNNER_ATTEMPT_ID" >>started
 [ -z "$BEFORE" ] || sleep $BEFORE
+[ ! -e "slow/$1" ] || sleep 3
 [ ! -e "fail/$1" ] || exit 1
 echo "$1 $RUNNER_ATTEMPT_ID" >>effects
 [ -z "$AFTER" ] || sleep $AFTER
@@ -77,7 +79,7 @@ func newBedOn(t testing.TB, address string, n int, options ...string) *bed {
 	for _, f := range []string{"started", "effects", "overlaps"} {
 		b.write(f, "")
 	}
-	for _, d := range []string{"fail", "lock", "out"} {
+	for _, d := range []string{"fail", "slow", "lock", "out"} {
 		b.must(os.Mkdir(b.path(d), 0o700))
 	}
 	// Nothing of this test is left when its folder goes.
@@ -128,16 +130,6 @@ func (b *bed) size(name string) int64 {
 	return info.Size()
 }
 
-// proc is a process of the program.
-type proc struct {
-	*exec.Cmd
-	b    *bed
-	name string
-	done chan struct{} // closed at its end
-	err  error
-	away bool // it lies in another pid namespace, as the only child of what was started
-}
-
 // start starts the program, with more environment or in front of it, such as
 // strace, more words.
 func (b *bed) start(front, env []string, args ...string) *proc {
@@ -179,72 +171,6 @@ func (b *bed) create(name string) *os.File {
 	b.must(err)
 	return f
 }
-
-func (p *proc) ended() bool {
-	select {
-	case <-p.done:
-		return true
-	default:
-		return false
-	}
-}
-
-// patience is longer than anything here may take.
-const patience = 2 * time.Minute
-
-// code waits for the end: the exit code, -1 for a death by signal.
-func (p *proc) code() int {
-	p.b.t.Helper()
-	if p.away { // nsenter stops with its child, and maybe just after it was told to go on
-		_ = p.Process.Signal(syscall.SIGCONT)
-	}
-	select {
-	case <-p.done:
-	case <-time.After(patience):
-		kept := p.b.keep()
-		_ = syscall.Kill(p.pid(), syscall.SIGQUIT) // to see where
-		time.Sleep(time.Second)
-		p.b.t.Fatalf("%v hangs, kept in %s\n%s", p.Args, kept, p.stderr())
-	}
-	return p.ProcessState.ExitCode()
-}
-
-// pid is that of the program; 0 when it has ended.
-func (p *proc) pid() int {
-	if !p.away {
-		return p.Process.Pid
-	}
-	for ; !p.ended(); time.Sleep(time.Millisecond) {
-		var pid int
-		own := p.Process.Pid
-		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", own, own))
-		if n, _ := fmt.Sscan(string(text), &pid); n == 1 {
-			return pid
-		}
-	}
-	return 0
-}
-
-// kill kills the process, or its whole group, and tells whether that hit.
-func (p *proc) kill(group bool) bool {
-	pid := p.pid()
-	if pid == 0 {
-		return false
-	}
-	if group {
-		pid = -pid
-	}
-	_ = syscall.Kill(pid, syscall.SIGKILL)
-	return p.code() == -1
-}
-
-func (p *proc) text(name string) string {
-	text, _ := os.ReadFile(p.b.path(name))
-	return string(text)
-}
-
-func (p *proc) stdout() string { return p.text(p.name) }
-func (p *proc) stderr() string { return p.text(p.name + "e") }
 
 // run runs the program to its end: it ends with one of these codes.
 func (b *bed) run(codes []int, args ...string) *proc {

@@ -79,6 +79,9 @@ func (h *host) die() {
 	}
 	_ = syscall.Kill(h.pid, syscall.SIGKILL) // the kernel ends all others with it
 	_ = h.plug.Close()
+	if h.live != nil { // the kernel waits until what came from outside is reaped
+		h.live.code()
+	}
 	_ = h.init.Wait() // its exit code says that it was killed
 	h.init, h.stops = nil, false
 }
