@@ -3,7 +3,7 @@ LDFLAGS := -s -w -X runner/cmd.version=$(VERSION)
 BUILD   := CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)'
 
 .DEFAULT_GOAL := help
-.PHONY: help build install demo test check soak lint bench bench-go
+.PHONY: help build install demo test check soak lint bench bench-go dist
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ soak: ## kill runs for SOAK=20m, and say how many kills, records, effects, doubl
 
 lint: ## run golangci-lint
 	bash .ci/run lint
+
+dist: ## build archives for 6 platforms, deb and rpm into dist/, and test them
+	bash .ci/run dist
 
 bench: build ## measure against xargs, parallel and make, 15 minutes; SHORT=1 only tries it, PARTS=a,c some
 	go run ./bench -runner bin/runner $(if $(SHORT),-short) $(if $(PARTS),-parts $(PARTS))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"slices"
 	"time"
@@ -72,8 +73,7 @@ func (b *bench) archiving(archive, one command) (u usage, slowest time.Duration,
 	for {
 		r, err := b.do(one)
 		if err != nil {
-			_ = (<-ended).error // what went wrong first counts
-			return u, 0, err
+			return u, 0, errors.Join(err, (<-ended).error)
 		}
 		slowest = max(slowest, r.wall)
 		select {

@@ -73,6 +73,9 @@ func runRestoreBackup(ctx context.Context, a *app, o restoreBackupOptions, file 
 	if p, err := filepath.EvalSymlinks(where.ledger); err == nil {
 		where.ledger = p
 	}
+	if st, err := os.Stat(file + "-wal"); err == nil && st.Size() > 0 {
+		return withHint(usagef("%s is a ledger in use: part of it lies in its -wal file", file), "make a backup of it: runner ledger backup FILE --ledger %s", file)
+	}
 	if err := nobodyRuns(where.ledger+".runs", a.now()); err != nil {
 		return err
 	}

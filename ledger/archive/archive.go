@@ -146,11 +146,11 @@ func mayReplace(path string, h Head) error {
 	return nil
 }
 
-// Transactions of a move are kept under 100 ms, for others wait for them.
+// Transactions of a move are kept short, for others wait for them.
 const (
 	chunkMin  = 250
 	chunkMax  = 8000
-	chunkTime = 60 * time.Millisecond
+	chunkTime = 30 * time.Millisecond
 )
 
 // pace finds how many records one transaction may take.

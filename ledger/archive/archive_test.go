@@ -15,7 +15,6 @@ import (
 	"runner/ledger/sqlite"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 )
 
 var ctx = context.Background()
@@ -125,79 +124,6 @@ func serial(n int) (ids []string) {
 		ids = append(ids, fmt.Sprintf("u%05d", i))
 	}
 	return ids
-}
-
-func drawTime(t *rapid.T) time.Time {
-	if rapid.Bool().Draw(t, "never") {
-		return time.Time{}
-	}
-	return time.UnixMicro(rapid.Int64Range(0, 4e15).Draw(t, "time")).UTC()
-}
-
-func drawText(t *rapid.T) string {
-	return rapid.OneOf(rapid.Just(""), rapid.String(), rapid.StringOf(rapid.RuneFrom([]rune("a\"\\\n\x00\u2028<é券"))),
-		rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "text")
-}
-
-func drawPayload(t *rapid.T) []byte {
-	return rapid.SampledFrom([][]byte{
-		nil, {}, []byte(`{}`), []byte(`{ "n": 12345678901234567890, "s":"0010" }`), []byte("{\"a\":\n1}"), []byte("{\"a\":1} "),
-		[]byte(`{"base64":"eA=="}`), []byte(`no JSON`), []byte("\xff\x00"), []byte(`"text"`), []byte(`{"券":"\u00e9"}`), []byte("null"),
-	}).Draw(t, "payload")
-}
-
-func drawCode(t *rapid.T) *int {
-	if rapid.Bool().Draw(t, "no code") {
-		return nil
-	}
-	n := rapid.IntRange(-1, 255).Draw(t, "code")
-	return &n
-}
-
-func drawRecord(t *rapid.T, e *ledger.Entry) (story []ledger.Attempt) {
-	e.Status = rapid.SampledFrom([]ledger.Status{ledger.Done, ledger.Skipped}).Draw(t, "status")
-	e.Phase = ledger.Phase(rapid.IntRange(0, 2).Draw(t, "phase"))
-	e.Detail, e.Result, e.Error, e.RunID = drawText(t), drawText(t), drawText(t), rapid.SampledFrom([]string{"", "run-1", "run-2"}).Draw(t, "run")
-	e.Attempts, e.Generation = rapid.IntRange(0, 9).Draw(t, "attempts"), rapid.IntRange(0, 3).Draw(t, "generation")
-	e.Fence, e.ActFence, e.CompFence = rapid.Int64Range(0, 1<<40).Draw(t, "fence"), rapid.Int64Range(0, 9).Draw(t, "act"), rapid.Int64Range(0, 9).Draw(t, "comp")
-	e.NotBefore, e.LaterSince, e.StartedAt, e.EndedAt = drawTime(t), drawTime(t), drawTime(t), drawTime(t)
-	e.Delay, e.AskFirst, e.Suspect = time.Duration(rapid.Int64Range(0, 1e15).Draw(t, "delay")), rapid.Bool().Draw(t, "ask"), rapid.Bool().Draw(t, "suspect")
-	e.ExitCode, e.Payload = drawCode(t), drawPayload(t)
-	for f := range rapid.IntRange(0, 3).Draw(t, "lines") {
-		story = append(story, ledger.Attempt{
-			RecordID: e.ID, Fence: int64(f + 1), Phase: ledger.Phase(rapid.IntRange(0, 3).Draw(t, "phase")), Generation: rapid.IntRange(0, 3).Draw(t, "generation"),
-			Number: f, RunID: rapid.SampledFrom([]string{"", "run-1", "run-3"}).Draw(t, "run"), Actor: drawText(t), StartedAt: drawTime(t), EndedAt: drawTime(t),
-			Status: ledger.Status(rapid.IntRange(0, 5).Draw(t, "status")), Detail: drawText(t), Result: drawText(t), ExitCode: drawCode(t),
-			Error: drawText(t), Output: drawText(t), Late: drawText(t), LateDetail: drawText(t), LateAt: drawTime(t),
-		})
-	}
-	return story
-}
-
-func TestAnArchivedBatchComesBackExactlyAsItWas(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		dir, err := os.MkdirTemp(t.TempDir(), "")
-		must(t, err)
-		led := open(t, dir)
-		defer led.Close()
-		ids := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z券"\\:]{1,6}`), 0, 6, rapid.ID).Draw(rt, "ids")
-		fill(t, led, task, ids, func(_ int, e *ledger.Entry) []ledger.Attempt { return drawRecord(rt, e) })
-		fill(t, led, "other", []string{"x"}, plain)
-		before := look(t, led)
-		d := folder(dir)
-		m, err := d.Archive(ctx, led, task, date)
-		must(t, err)
-		if m.Why != "" {
-			rt.Fatal(m.Why)
-		}
-		now := look(t, led)
-		if len(now.Records) > 0 || len(now.Stories) > 0 || !now.Batch.Sealed() || now.Batch.Counts != before.Batch.Counts {
-			rt.Fatalf("after the archive there are %+v", now)
-		}
-		must(t, d.Check(led, now.Batch))
-		must(t, d.Restore(ctx, led, now.Batch))
-		same(t, "what came back", look(t, led), before)
-	})
 }
 
 func TestNothingOfASealedBatchIsPlannedClaimedOrDecided(t *testing.T) {
@@ -338,70 +264,5 @@ func TestAFileThatIsNotTheOneChangesNothing(t *testing.T) {
 	must(t, os.Remove(path))
 	if err := d.Restore(ctx, led, b); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("without the file: %v", err)
-	}
-}
-
-func TestTwoLedgersNeverReplaceEachOthersFiles(t *testing.T) {
-	dir := t.TempDir()
-	one, two := open(t, dir), open(t, t.TempDir())
-	d := folder(dir)
-	fill(t, one, task, serial(5), plain)
-	fill(t, two, task, serial(7), plain)
-	_, err := d.Archive(ctx, one, task, date)
-	must(t, err)
-	_, err = d.Archive(ctx, two, task, date)
-	var wrong *archive.FileError
-	if !errors.As(err, &wrong) || look(t, two).Batch.Sealed() {
-		t.Errorf("got %v", err)
-	}
-	must(t, d.Check(one, look(t, one).Batch))
-}
-
-func TestOnlyOneMovesBatchesInAFolder(t *testing.T) {
-	dir := t.TempDir()
-	one, two := folder(dir), folder(dir)
-	must(t, one.Lock())
-	if err := two.Lock(); !errors.Is(err, archive.ErrBusy) {
-		t.Errorf("got %v", err)
-	}
-	one.Unlock()
-	must(t, two.Lock())
-	two.Unlock()
-}
-
-func TestIDsAreMatchedWithAnArchiveOfAnySize(t *testing.T) {
-	for _, small := range []bool{false, true} {
-		t.Run(fmt.Sprint("dealt out ", small), func(t *testing.T) {
-			if small {
-				archive.SmallParts(t)
-			}
-			dir := t.TempDir()
-			led := open(t, dir)
-			fill(t, led, task, serial(1000), func(i int, e *ledger.Entry) []ledger.Attempt {
-				if i%10 == 0 {
-					e.Status = ledger.Skipped
-				}
-				return nil
-			})
-			d := folder(dir)
-			_, err := d.Archive(ctx, led, task, date)
-			must(t, err)
-			f, err := d.Open(led, look(t, led).Batch)
-			must(t, err)
-			defer f.Close()
-			asked := append(append(serial(500), "u00007"), "new", "券")
-			s, err := f.Match(func(yield func(string, error) bool) {
-				for _, id := range asked {
-					if !yield(id, nil) {
-						return
-					}
-				}
-			})
-			must(t, err)
-			slices.Sort(s.Unknown)
-			same(t, "what was found", s, archive.Scope{
-				Counts: ledger.Counts{ledger.Done: 450, ledger.Skipped: 50}, Repeats: 1, Unknown: []string{"new", "券"}, Missing: 2,
-			})
-		})
 	}
 }

@@ -11,7 +11,7 @@ import (
 // earlier version of runner can't do that: SQLite has to write it anew, which
 // keeps writers waiting, so it is done only if it is short and nobody runs.
 const (
-	shrinkTime = 50 * time.Millisecond
+	shrinkTime = 30 * time.Millisecond
 	shrinkMin  = 64
 	shrinkMax  = 8192
 	vacuumMax  = 256 << 20 // bytes
