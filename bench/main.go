@@ -25,7 +25,7 @@ type part struct {
 	run    func(*bench) error
 }
 
-var parts = []part{spawnPart, rerunPart, noopPart, startPart, bytesPart, slowPart, sharePart, costPart, sqlPart, httpPart}
+var parts = []part{spawnPart, rerunPart, noopPart, startPart, bytesPart, slowPart, sharePart, costPart, sqlPart, httpPart, archivePart}
 
 type options struct {
 	short  bool

@@ -21,6 +21,7 @@ type job struct {
 	records []int64 // of a rerun, instead of a source
 	needs   []tasks.Need
 	blocked []blockJSON // not empty: it can't begin, and has no source
+	sealed  *sealedJob  // its records are archived: nothing is executed
 }
 
 // closeSources lets go of inputs. Jobs of several dates may share one.
@@ -83,11 +84,14 @@ func (a *app) runJobs(ctx context.Context, where located, jobs []job, o jobOptio
 	return a.runOn(ctx, where, led, store.RunsDir(), jobs, o)
 }
 
-func (a *app) runOn(ctx context.Context, where located, led *ledger.Ledger, runsDir string, jobs []job, o jobOptions) error {
+func (a *app) runOn(ctx context.Context, where located, led *ledger.Ledger, runsDir string, jobs []job, o jobOptions) (err error) {
 	stop, caught, done := a.watchSignals()
 	defer done()
 	defer closeActions(jobs)
 	r := batchRun{app: a, where: where, led: led, runsDir: runsDir, o: o, stop: stop, caught: caught, left: o.limit}
+	if jobs, err = a.lookSealed(ctx, where, led, jobs); err != nil {
+		return err
+	}
 	for i, j := range jobs {
 		if r.run(ctx, j); r.over() {
 			if i+1 < len(jobs) {
@@ -142,6 +146,10 @@ func (r *batchRun) leave(next job) {
 }
 
 func (r *batchRun) run(ctx context.Context, j job) {
+	if j.sealed != nil {
+		r.addSealed(j.sealed)
+		return
+	}
 	if by := j.blocked; len(by) > 0 {
 		r.block(j, by)
 		return
@@ -195,6 +203,13 @@ func (r *batchRun) start(ctx context.Context, j job) {
 	}
 	s, err := runner.Run(ctx, opts)
 	bar.stop()
+	var sealed *ledger.SealedError
+	if errors.As(err, &sealed) { // since it was looked at
+		s := r.matchSealed(ctx, r.where, r.led, j, sealed.Batch)
+		r.failed = s.err != nil
+		r.addSealed(s)
+		return
+	}
 	records, rerr := recordsOf(ctx, r.led, j.task.Name, j.date, j.task.Namespace, r.o.show)
 	if err == nil {
 		err = rerr

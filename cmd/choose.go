@@ -26,6 +26,9 @@ type chosen struct {
 func tasksOn(ctx context.Context, led *ledger.Ledger, date string) (names []string, err error) {
 	batches, err := led.Batches(ctx, "", date, date)
 	for _, b := range batches {
+		if b.Sealed() { // nothing of it failed
+			continue
+		}
 		names = append(names, b.TaskName)
 	}
 	return names, err

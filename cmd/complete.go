@@ -29,15 +29,16 @@ func (a *app) addCompletions(root *cobra.Command) {
 		},
 	}
 	arguments := map[string][]offer{ // the last one is for all that follow
-		"runner run":         {a.offerTasks, nil},
-		"runner exec":        {a.offerTasks},
-		"runner rerun":       {a.offerTasks},
-		"runner status":      {a.offerTasks},
-		"runner gaps":        {a.offerTasks},
-		"runner ledger show": {a.offerTasks, a.offerBizIDs, nil},
-		"runner ledger mark": {a.offerTasks, a.offerBizIDs},
-		"runner runs show":   {a.offerRuns, nil},
-		"runner tasks show":  {a.offerTasks, nil},
+		"runner run":            {a.offerTasks, nil},
+		"runner exec":           {a.offerTasks},
+		"runner rerun":          {a.offerTasks},
+		"runner status":         {a.offerTasks},
+		"runner gaps":           {a.offerTasks},
+		"runner ledger show":    {a.offerTasks, a.offerBizIDs, nil},
+		"runner ledger mark":    {a.offerTasks, a.offerBizIDs},
+		"runner ledger restore": {a.offerTasks, nil},
+		"runner runs show":      {a.offerRuns, nil},
+		"runner tasks show":     {a.offerTasks, nil},
 	}
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {

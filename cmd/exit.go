@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"runner/ledger"
+	"runner/ledger/archive"
 	"runner/runner"
 	"runner/tasks"
 )
@@ -106,6 +107,8 @@ func codeOfError(err error) int {
 		return reported.code
 	case errors.As(err, &unusable), errors.Is(err, ledger.ErrNoLedger):
 		return exitLedger
+	case errors.Is(err, archive.ErrBusy):
+		return exitBusy
 	case errors.As(err, &sig):
 		return codeOfSignal(sig.sig)
 	case isUsage(err):
@@ -126,8 +129,9 @@ func isUsage(err error) bool {
 		place  *runner.PlaceError
 		task   *tasks.HintError
 		ids    *ledger.UnknownIDsError
+		file   *archive.FileError
 	)
-	return errors.As(err, &usage) || errors.As(err, &config) || errors.As(err, &place) || errors.As(err, &task) || errors.As(err, &ids)
+	return errors.Is(err, ledger.ErrSealed) || errors.As(err, &file) || errors.As(err, &usage) || errors.As(err, &config) || errors.As(err, &place) || errors.As(err, &task) || errors.As(err, &ids)
 }
 
 // signalError says that a signal ended a command.

@@ -19,7 +19,8 @@ func newLedgerLsCmd(a *app) *cobra.Command {
 		Use:   "ls",
 		Short: "List records, newest first",
 		Long: `List records, newest first. What is cut off by --limit is said on stderr,
-with the cursor to go on from. No ledger is an empty list.
+with the cursor to go on from. Records of sealed batches are in archives, which
+is said too. No ledger is an empty list.
 
 EXIT STATUS
   0 printed, 2 usage is wrong, 7 the ledger can't be used.`,
@@ -88,7 +89,10 @@ func runLs(ctx context.Context, a *app, c *cobra.Command, o lsOptions) error {
 	case pages.shown == 0 && a.p.form.forPeople():
 		a.p.note("no records match")
 	}
-	return nil
+	if pages.cut {
+		return nil
+	}
+	return causeOf(ctx, a.saySealed(ctx, led, q.TaskName, q.ExecuteDate))
 }
 
 // query checks the flags and makes of them what a store understands.

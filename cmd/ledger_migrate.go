@@ -15,7 +15,7 @@ func newLedgerMigrateCmd(a *app) *cobra.Command {
 tables up to date. Runs do so by themselves. On PostgreSQL, where their role may
 be one that may not, a role that may does it once and after updates of runner:
 afterwards the role of the runs needs USAGE of the schema, and SELECT, INSERT and
-UPDATE of its tables.
+UPDATE of its tables; for runner ledger archive also DELETE.
 
 EXIT STATUS
   0 the ledger is there and up to date, 7 the ledger can't be used.`,

@@ -21,7 +21,8 @@ func newLedgerShowCmd(a *app) *cobra.Command {
 		Use:   "show TASK BIZ_ID",
 		Short: "Show the whole story of one record",
 		Long: `Show the whole story of one record: its fields, its idempotency key, and a line
-for each attempt, check, compensation and decision.
+for each attempt, check, compensation and decision. One of a sealed batch is read
+from its archive.
 
 EXIT STATUS
   0 printed, 2 usage is wrong or there is no such record, 7 the ledger can't
@@ -86,7 +87,9 @@ func (a *app) story(ctx context.Context, where located, k ledger.Key) (e ledger.
 	led, err := a.openReader(ctx, where)
 	if err == nil {
 		defer led.Close() // it was only read
-		e, story, err = led.Story(ctx, k)
+		if e, story, err = led.Story(ctx, k); errors.Is(err, ledger.ErrNotFound) {
+			e, story, err = a.archivedStory(ctx, where, led, k)
+		}
 	}
 	if err == nil && e.Status == ledger.Running {
 		holder, err = holderOf(ctx, led, e.RunID)

@@ -25,9 +25,19 @@ func (a *app) previewJobs(ctx context.Context, where located, jobs []job, o jobO
 
 func (a *app) previewOn(ctx context.Context, where located, led *ledger.Ledger, jobs []job, o jobOptions) error {
 	var sums []summaryJSON
+	jobs, err := a.previewSealed(ctx, where, led, jobs)
+	if err != nil {
+		return err
+	}
 	rows := func(yield func(preview, error) bool) {
 		closed := false // the reader went away: count on, and say nothing more
 		for _, j := range jobs {
+			if j.sealed != nil {
+				j.sealed.sum.Result = runner.DryRun
+				sums = append(sums, newSummary(j.sealed.sum, nil))
+				a.p.note("%s", sealedNote(j.sealed.sum))
+				continue
+			}
 			if len(j.blocked) > 0 {
 				_, row := a.block(where, j, j.blocked)
 				row.Result = runner.DryRun
@@ -59,6 +69,21 @@ func (a *app) previewOn(ctx context.Context, where located, led *ledger.Ledger, 
 		return err
 	}
 	return a.printSummaries(sums, o.several, true)
+}
+
+// previewSealed finds the jobs of which nothing would be executed, and fails as
+// their run would.
+func (a *app) previewSealed(ctx context.Context, where located, led *ledger.Ledger, jobs []job) ([]job, error) {
+	if led == nil {
+		return jobs, nil
+	}
+	jobs, err := a.lookSealed(ctx, where, led, jobs)
+	for _, j := range jobs {
+		if err == nil && j.sealed != nil {
+			err = j.sealed.err
+		}
+	}
+	return jobs, err
 }
 
 // preview is what a run would do with one record.

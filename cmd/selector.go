@@ -147,6 +147,8 @@ func eachChosen(ctx context.Context, led *ledger.Ledger, sel ledger.Selection, f
 	err := led.Select(ctx, sel, fn)
 	var unknown *ledger.UnknownIDsError
 	switch {
+	case errors.Is(err, ledger.ErrSealed):
+		return withHint(err, "nothing was done; %s brings them back", restoreLine(sel.TaskName, sel.ExecuteDate))
 	case errors.As(err, &unknown):
 		return withHint(err, "nothing was done; runner ledger ls --task %s --date %s --limit 0 lists those there are", sel.TaskName, sel.ExecuteDate)
 	case !errors.Is(err, ledger.ErrNotFound):

@@ -35,7 +35,7 @@ func statusColumns(loc *time.Location, whole bool) []column[statusJSON] {
 
 func (r statusJSON) tint(p palette) *color.Color {
 	switch r.State {
-	case "complete":
+	case "complete", "sealed":
 		return p.good
 	case "failed", "halted", "cut_off", stateMissing:
 		return p.bad

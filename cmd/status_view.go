@@ -29,6 +29,8 @@ type statusJSON struct {
 	PausedUntil   stamp        `json:"paused_until"`
 	HaltedAt      stamp        `json:"halted_at"`
 	HaltReason    string       `json:"halt_reason"`
+	SealedAt      stamp        `json:"sealed_at"`
+	SealedIn      string       `json:"sealed_in"` // the archive file; a relative name is within the ledger's archive folder
 	DeadRunning   int64        `json:"dead_running"`
 	Rate          float64      `json:"rate"` // attempts a second of all its live runs
 	TimeLeftMS    *int64       `json:"time_left_ms"`
@@ -108,7 +110,7 @@ func (v *statusView) row(ctx context.Context, b ledger.Batch) (statusJSON, error
 	r := statusJSON{
 		TaskName: b.TaskName, ExecuteDate: b.ExecuteDate, Complete: b.Complete(), OpenPlan: b.OpenPlanRun != "",
 		Counts: newCounts(b.Counts), Open: b.Open(), HaltedAt: stamp{b.HaltedAt}, HaltReason: b.HaltReason,
-		Runs: []statusRun{}, Needs: []statusNeed{},
+		SealedAt: stamp{b.SealedAt}, SealedIn: b.SealedIn, Runs: []statusRun{}, Needs: []statusNeed{},
 	}
 	if b.PausedUntil.After(now) {
 		r.PausedUntil = stamp{b.PausedUntil}
@@ -183,6 +185,8 @@ func (r statusJSON) state(live bool) string {
 		return "planning"
 	case live:
 		return "running"
+	case !r.SealedAt.IsZero():
+		return "sealed"
 	case !r.HaltedAt.IsZero():
 		return "halted"
 	case r.DeadRunning > 0 || r.OpenPlan:

@@ -68,6 +68,7 @@ func taskFields(i tasks.Info) []field {
 		{"on failure", i.OnFailure},
 		{"on success", i.OnSuccess},
 		{"hook timeout", i.HookTimeout},
+		{"keep", i.Keep},
 		{"secrets", strings.Join(i.Secrets, ", ")},
 		{"environment", strings.Join(i.Env, ", ")},
 	}

@@ -109,6 +109,7 @@ func (b *bed) count(name string) map[string]int {
 func (b *bed) verify(m mode) (t tally) {
 	b.t.Helper()
 	b.sound()
+	b.run([]int{0}, "ledger", "verify")
 	statuses, effects := b.statuses(), b.count("effects")
 	t = tally{lives: 1, records: len(statuses), effects: len(b.lines("effects"))}
 	var wrong []string

@@ -71,7 +71,9 @@ type Batch struct {
 	PausedUntil time.Time
 	HaltedAt    time.Time
 	HaltReason  string
-	SealedAt    time.Time
+	SealedAt    time.Time // its records lie in an archive, or are on their way there or back
+	SealedIn    string    // the archive file; a relative name is within the ledger's archive folder
+	SealedSum   string    // its SHA-256, hexadecimal
 	CreatedAt   time.Time
 }
 

@@ -10,6 +10,8 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrNoLedger says that the ledger doesn't exist, and wasn't to be created.
 	ErrNoLedger = errors.New("the ledger does not exist")
+	// ErrSealed says that a batch is sealed: its records are archived.
+	ErrSealed = errors.New("it is sealed")
 	// ErrRaced undoes a transaction that read what is no longer true. A store
 	// whose transactions run side by side runs it again.
 	ErrRaced = errors.New("a record was changed by another hand during the transaction")

@@ -37,7 +37,7 @@ func (l *Ledger) Close() error { return l.store.Close() }
 
 // Begin notes a run, and its batch if that is new. With plan set the batch
 // counts as being planned by this run until EndPlan. A plan that died stays
-// open until another one takes its place.
+// open until another one takes its place. It fails with *SealedError.
 func (l *Ledger) Begin(ctx context.Context, r *Run, plan bool) error {
 	return l.store.Update(ctx, func(tx Tx) error {
 		b, err := tx.Batch(r.TaskName, r.ExecuteDate)
@@ -45,6 +45,9 @@ func (l *Ledger) Begin(ctx context.Context, r *Run, plan bool) error {
 			b, err = Batch{TaskName: r.TaskName, ExecuteDate: r.ExecuteDate, CreatedAt: l.Now()}, nil
 		}
 		if err != nil {
+			return err
+		}
+		if err := b.open(); err != nil {
 			return err
 		}
 		if plan {

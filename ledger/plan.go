@@ -16,6 +16,9 @@ type Planned struct {
 // PlanOptions say how to plan.
 type PlanOptions struct {
 	Fresh bool // pending records that have been started take a changed payload too
+	// Doubt says why what is new may have been done already, and so comes in
+	// doubt; empty if the ledger would know. See BlindFor.
+	Doubt string
 	New   bool // the inputs are probably all new, and all different: don't look before writing
 }
 
@@ -23,7 +26,7 @@ type PlanOptions struct {
 // and unchanged it only reads.
 func (l *Ledger) Plan(ctx context.Context, batch int64, in []Input, o PlanOptions) ([]Planned, error) {
 	if o.New && len(in) > 0 {
-		planned, err := l.enterNew(ctx, batch, in)
+		planned, err := l.enterNew(ctx, batch, in, o.Doubt)
 		if !errors.Is(err, errNotNew) {
 			return planned, err
 		}
@@ -33,8 +36,10 @@ func (l *Ledger) Plan(ctx context.Context, batch int64, in []Input, o PlanOption
 		return planned, err
 	}
 	err = l.store.Update(ctx, func(tx Tx) (err error) {
-		planned, err = enter(tx, batch, in, o.Fresh)
-		return err
+		if planned, err = enter(tx, batch, in, o.Fresh); err != nil {
+			return err
+		}
+		return doubtNew(tx, planned, o.Doubt, l.Now())
 	})
 	return planned, err
 }
@@ -43,7 +48,7 @@ func (l *Ledger) Plan(ctx context.Context, batch int64, in []Input, o PlanOption
 var errNotNew = errors.New("not all of these are new")
 
 // enterNew enters inputs that are all new and different, or else nothing.
-func (l *Ledger) enterNew(ctx context.Context, batch int64, in []Input) ([]Planned, error) {
+func (l *Ledger) enterNew(ctx context.Context, batch int64, in []Input, doubt string) ([]Planned, error) {
 	var planned []Planned
 	err := l.store.Update(ctx, func(tx Tx) error {
 		planned = make([]Planned, len(in))
@@ -58,7 +63,10 @@ func (l *Ledger) enterNew(ctx context.Context, batch int64, in []Input) ([]Plann
 		for i, id := range ids {
 			planned[i] = Planned{ID: id, New: true}
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return doubtNew(tx, planned, doubt, l.Now())
 	})
 	return planned, err
 }

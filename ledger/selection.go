@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,9 +40,12 @@ func (e *UnknownIDsError) Error() string {
 const selectChunk = 1000
 
 // Select calls fn with the picked records in the order of their numbers. It
-// fails with *UnknownIDsError before the first call of fn, and with
-// ErrNotFound if biz_ids are named and there is no such batch.
+// fails with *UnknownIDsError before the first call of fn, with ErrNotFound if
+// biz_ids are named and there is no such batch, and with *SealedError.
 func (l *Ledger) Select(ctx context.Context, s Selection, fn func([]Entry) error) error {
+	if err := l.unsealed(ctx, s); err != nil {
+		return err
+	}
 	var ids []int64
 	if len(s.BizIDs) > 0 {
 		var err error
@@ -81,6 +85,20 @@ func (l *Ledger) Select(ctx context.Context, s Selection, fn func([]Entry) error
 			return err
 		}
 	}
+}
+
+// unsealed fails with *SealedError if the records are archived.
+func (l *Ledger) unsealed(ctx context.Context, s Selection) error {
+	return l.store.View(ctx, func(r Reader) error {
+		b, err := r.Batch(s.TaskName, s.ExecuteDate)
+		if errors.Is(err, ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return b.open()
+	})
 }
 
 // numbersOf gives the numbers of the records named, each once and in order.
@@ -164,6 +182,12 @@ func (l *Ledger) decide(ctx context.Context, ids []int64, d Decision, rule func(
 		err := l.store.Update(ctx, func(tx Tx) error {
 			no = nil // the store may call this again after a failed try
 			entries, err := tx.Get(chunk)
+			if err == nil && len(entries) < len(chunk) {
+				err = ErrSealed // they were there when they were chosen
+			}
+			if err == nil {
+				err = holdOpen(tx, entries)
+			}
 			if err != nil {
 				return err
 			}

@@ -48,6 +48,11 @@ type Reader interface {
 	List(q Query) ([]Entry, error)
 	// Attempts gives the stored story of a record in the order of fences.
 	Attempts(record int64) ([]Attempt, error)
+	// Stories is Attempts for several records whose numbers rise, by record
+	// and fence.
+	Stories(records []int64) ([]Attempt, error)
+	// Meta is what the ledger says of itself under a key; empty if nothing.
+	Meta(key string) (string, error)
 	// Runs lists those that match, newest first.
 	Runs(q RunQuery) ([]Run, error)
 }
@@ -66,7 +71,8 @@ type Tx interface {
 	// written the batch since this one read it, this one is run again.
 	PutBatch(b *Batch) error
 	// Insert adds, as pending, the inputs that the batch doesn't hold yet, and
-	// says how many that were. Their numbers rise in the order given.
+	// says how many that were. Their numbers rise in the order given. It
+	// fails with ErrSealed.
 	Insert(batch int64, in []Input) (int64, error)
 	// Swap writes each change whose record still has the old status and
 	// fence, and gives the positions of those that had not.
@@ -74,8 +80,27 @@ type Tx interface {
 	// AddAttempts adds lines to stories. Where a line exists for a record
 	// and fence, only its empty Late fields are filled.
 	AddAttempts(a []Attempt) error
+	// PutMeta keeps a value for Meta.
+	PutMeta(key, value string) error
 	// PutRun inserts a run (No 0; sets No) or updates it.
 	PutRun(r *Run) error
+	// Forget removes the first records of a batch whose numbers are above
+	// after, at most limit of them, with their stories. The counters of the
+	// batch stay as they are. last is the highest number removed, 0 if there
+	// was none left.
+	Forget(batch, after int64, limit int) (last int64, err error)
+	// Recall puts back records that were forgotten, with their numbers, but
+	// for those that are there. The counters stay as they are.
+	Recall(records []Entry) error
+}
+
+// Shrinker is a store that can give the room of what was removed back to the
+// system.
+type Shrinker interface {
+	// Shrink gives back what it can in transactions as short as those of a run.
+	// alone says that no run is alive, so that others may be kept waiting. note
+	// says what was left, and why; it may be empty.
+	Shrink(ctx context.Context, alone bool) (note string, err error)
 }
 
 // Change replaces one state of a record by another.

@@ -74,6 +74,11 @@ func flow(tx Tx, w Work, now time.Time, out *Worked) (err error) {
 	if out.Batch, err = tx.Batch(w.Run.TaskName, w.Run.ExecuteDate); err != nil {
 		return err
 	}
+	if len(w.Candidates) > 0 { // outcomes are never refused
+		if err := out.Batch.open(); err != nil {
+			return err
+		}
+	}
 	changed := false
 	for _, s := range out.Settled {
 		if s.Outcome == AskedLater && s.Fate == Moved {

@@ -31,6 +31,7 @@ type engine struct {
 	begun        *roaring64.Bitmap // with a limit: records that this run has claimed
 	recoverer    recoverer
 	lease        *lease        // nil: it lives by its run file
+	blind        string        // of a preview: why what is new may have been done already
 	toldClosed   bool          // that was observed
 	closed       *ClosedRun    // a run of the batch whose file may not be opened
 	others       []ledger.Run  // that were alive at the last recovery

@@ -32,7 +32,11 @@ func (e *engine) plan(ctx context.Context) (*roaring64.Bitmap, error) {
 	scope := roaring64.New()
 	e.sum.scope = scope
 	how := ledger.PlanOptions{Fresh: e.FreshInput}
-	err := chunks(e.Source, e.Survey, func(in []ledger.Input) error {
+	var err error
+	if how.Doubt, err = e.led.BlindFor(ctx, e.Date); err != nil {
+		return nil, err
+	}
+	err = chunks(e.Source, e.Survey, func(in []ledger.Input) error {
 		if e.Stop.Asked() {
 			return errStopped
 		}
@@ -164,6 +168,11 @@ func Preview(ctx context.Context, o Options, each PreviewFunc) (Summary, error) 
 	if e.sum.Duplicates > 0 {
 		each = once(each)
 	}
+	if o.Ledger != nil {
+		if e.blind, err = e.led.BlindFor(ctx, o.Date); err != nil {
+			return e.sum, err
+		}
+	}
 	if o.Ledger == nil {
 		err = e.previewNew(each)
 	} else {
@@ -274,6 +283,10 @@ func once(each PreviewFunc) PreviewFunc {
 // previewOne judges a record as it would be at its start, and tells as what it
 // is now.
 func (e *engine) previewOne(in ledger.Input, en, then ledger.Entry, isNew bool, each PreviewFunc) {
+	if isNew && e.blind != "" {
+		en = ledger.Doubt(en, e.blind, e.now())
+		then = en
+	}
 	v := ledger.Judge(then, e.Task.Policy, e.now(), false)
 	if each != nil && !each(in.BizID, ledger.Judged{Entry: en, Verdict: v}, isNew) {
 		return

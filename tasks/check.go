@@ -99,7 +99,7 @@ func (c *checker) task(name string, f *taskFile) *Task {
 			c.doc.Report(fmt.Sprintf("%q can't name an environment variable", s), "secrets are named, never written here", &f.Secrets[i])
 		}
 	}
-	t.Schedule, t.hooks = c.schedule(f), c.hooks(f)
+	t.Schedule, t.hooks, t.Keep = c.schedule(f), c.hooks(f), int(f.Keep)
 	c.kind(f, &t.plan)
 	c.doubts(f, &t.plan)
 	for i := range f.Env {

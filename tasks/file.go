@@ -54,6 +54,7 @@ type taskFile struct {
 	OnSuccess         []string           `yaml:"on_success" jsonschema:"minItems=1" jsonschema_description:"The same after a run that is complete on all its dates."`
 	HookTimeout       Duration           `yaml:"hook_timeout" default:"1m" jsonschema_description:"How long on_failure and on_success may take."`
 	Secrets           []string           `yaml:"secrets" jsonschema_description:"Names of environment variables whose values are written as ***."`
+	Keep              days               `yaml:"keep" default:"for ever" jsonschema_description:"How long batches stay in the ledger, such as 90d: runner ledger archive moves older ones, seen by their execute date, into files. Nothing is archived by itself."`
 	AllowEmpty        bool               `yaml:"allow_empty" default:"false" jsonschema_description:"An input without records is right; else it is an error (exit 2)."`
 }
 

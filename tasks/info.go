@@ -3,6 +3,7 @@ package tasks
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -42,6 +43,7 @@ type Info struct {
 	OnFailure   string    `json:"on_failure"` // the command, masked; empty: none
 	OnSuccess   string    `json:"on_success"`
 	HookTimeout string    `json:"hook_timeout"` // empty: there is no hook
+	Keep        string    `json:"keep"`         // empty: for ever
 }
 
 // DoubtInfo is a check or a compensation; both empty if there is none.
@@ -105,6 +107,9 @@ func (t *Task) addTimes(i *Info) {
 	}
 	if s := t.Schedule; s != nil {
 		i.Schedule = s.words()
+	}
+	if t.Keep > 0 {
+		i.Keep = strconv.Itoa(t.Keep) + "d"
 	}
 }
 

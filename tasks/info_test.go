@@ -23,7 +23,7 @@ func TestTasksAreShownWithoutSecrets(t *testing.T) {
 		Rate: "50/s", MaxFailures: "5%", Overlap: "join", MaxWait: "10m",
 		Secrets: []string{"API_TOKEN"}, Env: []string{"ACTIVITY", "API_TOKEN"},
 		Needs: []string{"import", "settle (-1d)"}, Schedule: "5 2 * * * for yesterday since 2026-11-01",
-		OnFailure: "./page.sh coupons", OnSuccess: "./note.sh", HookTimeout: "1m",
+		OnFailure: "./page.sh coupons", OnSuccess: "./note.sh", HookTimeout: "1m", Keep: "400d",
 	}
 	got := c.Tasks[0].Info()
 	if d := cmp.Diff(want, got); d != "" {

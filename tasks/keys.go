@@ -86,6 +86,7 @@ var typeNames = map[reflect.Type]string{
 	reflect.TypeFor[needFile]():             "text or section",
 	reflect.TypeFor[daysBack]():             "today, yesterday or -2d",
 	reflect.TypeFor[calendarDate]():         "date",
+	reflect.TypeFor[days]():                 "days",
 }
 
 func typeWords(t reflect.Type) string {

@@ -146,6 +146,22 @@ func (d *daysBack) UnmarshalText(b []byte) error {
 
 var daysBackForm = regexp.MustCompile(`^-[0-9]{1,4}d$`)
 
+// days is a number of days, at least one.
+type days int
+
+func (d *days) UnmarshalText(b []byte) error {
+	if !daysForm.MatchString(string(b)) {
+		return fmt.Errorf("wants a number of days such as 90d, not %q", b)
+	}
+	n, err := strconv.Atoi(strings.TrimSuffix(string(b), "d"))
+	*d = days(n)
+	return err
+}
+
+const daysPattern = `^[1-9][0-9]{0,4}d$`
+
+var daysForm = regexp.MustCompile(daysPattern)
+
 // calendarDate is a day of the calendar.
 type calendarDate string
 

@@ -83,6 +83,8 @@ func schemaOf(t reflect.Type) *jsonschema.Schema {
 		return patternSchema(daysBackPattern, nil)
 	case reflect.TypeFor[calendarDate]():
 		return patternSchema(datePattern, nil)
+	case reflect.TypeFor[days]():
+		return patternSchema(daysPattern, nil)
 	case reflect.TypeFor[decode.Map[taskFile]]():
 		one := uint64(1)
 		task := reflector().ReflectFromType(reflect.TypeFor[taskFile]())

@@ -16,6 +16,7 @@ type Task struct {
 	Location    *time.Location // in which its dates are meant
 	Schedule    *Schedule      // nil: none
 	Needs       []Need
+	Keep        int // days that batches stay in the ledger; 0: for ever
 
 	dir       string
 	records   recordsFile

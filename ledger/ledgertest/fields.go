@@ -118,6 +118,9 @@ func batchFields(f *fixture) {
 		f.Fatal("the batch has no number")
 	}
 	f.equal("a new batch", read(), full)
+	sealed := full.SealedAt
+	full.SealedAt = time.Time{} // else nothing could be planned
+	put(full)
 
 	f.equal("the number of a batch that exists", put(ledger.Batch{TaskName: full.TaskName, ExecuteDate: full.ExecuteDate}), full.ID)
 
@@ -127,6 +130,7 @@ func batchFields(f *fixture) {
 	wrong.Counts, wrong.FirstID, wrong.LastID = ledger.Counts{9, 9}, 77, 78 // the store keeps these itself
 	wrong.HaltReason, full.HaltReason = "another", "another"
 	wrong.PausedUntil, full.PausedUntil = time.Time{}, time.Time{}
+	wrong.SealedAt, full.SealedAt = sealed, sealed
 	put(wrong)
 	f.equal("a changed batch", read(), full)
 }

@@ -66,6 +66,12 @@ func Run(t *testing.T, open func(t *testing.T, dir string) ledger.Store) {
 		{"a context limits the wait and nothing else", contexts},
 		{"what was committed survives", durable},
 		{"what is missing is not found", missing},
+		{"stories are told together as one by one", stories},
+		{"what is forgotten comes back as it was", forgetAndRecall},
+		{"forgetting takes one batch, in the order of its numbers", forgetOne},
+		{"what a ledger says of itself is kept", meta},
+		{"a sealed batch takes no records", sealedInsert},
+		{"a batch isn't sealed while it changes", sealRaces},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -177,8 +177,23 @@ func columns(in []ledger.Input) (keys []string, payloads []*string) {
 }
 
 func (r *reader) Attempts(record int64) (list []ledger.Attempt, err error) {
+	return r.stories(table.SelectAttempts, record)
+}
+
+func (r *reader) Stories(records []int64) (list []ledger.Attempt, err error) {
+	for part := range slices.Chunk(records, chunk) {
+		more, err := r.stories(table.SelectStories, part)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, more...)
+	}
+	return list, nil
+}
+
+func (r *reader) stories(query string, of any) (list []ledger.Attempt, err error) {
 	var runs []int64
-	err = r.do(step{sql: table.SelectAttempts, args: []any{record}, rows: values(func(row []any) error {
+	err = r.do(step{sql: query, args: []any{of}, rows: values(func(row []any) error {
 		list = append(list, table.Attempt(row))
 		runs = append(runs, table.Integer(row[table.AttemptRunNo]))
 		return nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"runner/ledger"
 	"runner/ledger/internal/table"
@@ -64,6 +65,10 @@ const flushSQL = `UPDATE batch SET first_id = least(first_id, $2), last_id = gre
 n_pending = n_pending + $4, n_running = n_running + $5, n_done = n_done + $6,
 n_failed = n_failed + $7, n_in_doubt = n_in_doubt + $8, n_skipped = n_skipped + $9 WHERE id = $1`
 
+// flushPlannedSQL is flushSQL where records were added: whoever seals the batch
+// meanwhile is told by its revision, and whoever has sealed it is respected.
+var flushPlannedSQL = strings.Replace(flushSQL, " WHERE id = $1", ", revision = revision + 1 WHERE id = $1 AND sealed_at IS NULL", 1)
+
 // flush gives the statements that add the deltas, in the order in which all
 // transactions lock batches.
 func (t *tx) flush() (steps []step) {
@@ -73,7 +78,16 @@ func (t *tx) flush() (steps []step) {
 		for _, n := range d.counts {
 			args = append(args, n)
 		}
-		steps = append(steps, step{sql: flushSQL, args: args})
+		s := step{sql: flushSQL, args: args}
+		if d.first != 0 {
+			s.sql, s.done = flushPlannedSQL, func(tag pgconn.CommandTag) error {
+				if tag.RowsAffected() == 0 {
+					return fmt.Errorf("batch %d: %w", id, ledger.ErrSealed)
+				}
+				return nil
+			}
+		}
+		steps = append(steps, s)
 	}
 	return steps
 }
@@ -112,7 +126,8 @@ func (t *tx) Lock(ids []int64) (free []ledger.Entry, busy []int64, err error) {
 // updateBatchSQL writes only over what this transaction has read, if it has
 // read the batch at all.
 const updateBatchSQL = `UPDATE batch SET open_plan_run = $2, paused_until = $3, halted_at = $4, halt_reason = $5,
-sealed_at = $6, created_at = $7, revision = revision + 1 WHERE id = $1 AND revision = coalesce($8, revision)`
+sealed_at = $6, created_at = $7, sealed_in = $8, sealed_sum = $9, revision = revision + 1
+WHERE id = $1 AND revision = coalesce($10, revision)`
 
 // PutBatch writes a batch. With ID 0, one that is there already is left as it
 // is, and only b.ID is set.
@@ -160,6 +175,19 @@ INSERT INTO record(batch_id, biz_id, payload) SELECT $1, j.k, j.p FROM unnest($2
 ORDER BY j.n ON CONFLICT DO NOTHING RETURNING id)
 SELECT count(*), coalesce(min(id), 0), coalesce(max(id), 0) FROM ins`
 
+const isSealedSQL = "SELECT sealed_at IS NOT NULL FROM batch WHERE id = $1"
+
+func refuseSealed(batch int64) func(pgx.Rows) error {
+	return func(r pgx.Rows) error {
+		var sealed bool
+		err := r.Scan(&sealed)
+		if err == nil && sealed {
+			err = fmt.Errorf("batch %d: %w", batch, ledger.ErrSealed)
+		}
+		return err
+	}
+}
+
 // Insert gives numbers in the order of the inputs. One that is there already
 // takes a number too, which then stands for nothing.
 func (t *tx) Insert(batch int64, in []ledger.Input) (added int64, err error) {
@@ -177,7 +205,7 @@ func (t *tx) Insert(batch int64, in []ledger.Input) (added int64, err error) {
 	for part := range slices.Chunk(in, chunk) {
 		keys, payloads := columns(part)
 		var n, first, last int64
-		if err := t.do(step{sql: insertSQL, args: []any{batch, keys, payloads}, rows: into(&n, &first, &last)}); err != nil {
+		if err := t.do(step{sql: isSealedSQL, args: []any{batch}, rows: refuseSealed(batch)}, step{sql: insertSQL, args: []any{batch, keys, payloads}, rows: into(&n, &first, &last)}); err != nil {
 			return added, err
 		}
 		if n == 0 {

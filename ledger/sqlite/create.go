@@ -126,6 +126,10 @@ func (c *conn) adopt(ctx context.Context, h header) error {
 		if tables > 0 {
 			return foreign(c.path)
 		}
+		// Pages that an archive has emptied can then be given back bit by bit.
+		if err := c.script("PRAGMA auto_vacuum = 2"); err != nil {
+			return err
+		}
 		if err := c.script("PRAGMA application_id = 1920298610"); err != nil {
 			return err
 		}

@@ -76,7 +76,7 @@ func (c *conn) attempt(row []driver.Value) (a ledger.Attempt, err error) {
 // batchColumns are in the order that batch reads them.
 const batchColumns = `id, task_name, execute_date, first_id, last_id,
 n_pending, n_running, n_done, n_failed, n_in_doubt, n_skipped,
-open_plan_run, paused_until, halted_at, halt_reason, sealed_at, created_at`
+open_plan_run, paused_until, halted_at, halt_reason, sealed_at, created_at, sealed_in, sealed_sum`
 
 func batch(row []driver.Value) ledger.Batch {
 	b := ledger.Batch{
@@ -91,6 +91,8 @@ func batch(row []driver.Value) ledger.Batch {
 		HaltReason:  str(row[14]),
 		SealedAt:    instant(row[15]),
 		CreatedAt:   instant(row[16]),
+		SealedIn:    str(row[17]),
+		SealedSum:   str(row[18]),
 	}
 	for i := range b.Counts {
 		b.Counts[i] = integer(row[5+i])

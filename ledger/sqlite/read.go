@@ -151,6 +151,25 @@ func (r *reader) Attempts(record int64) (list []ledger.Attempt, err error) {
 	return list, err
 }
 
+// Stories looks at the lines between the first and the last record: nearly all
+// records have none.
+func (r *reader) Stories(records []int64) (list []ledger.Attempt, err error) {
+	for part := range slices.Chunk(records, chunk) {
+		err = r.c.query("SELECT "+attemptColumns+` FROM attempt a
+			LEFT JOIN output o ON o.record_id = a.record_id AND o.fence = a.fence
+			WHERE a.record_id BETWEEN $1 AND $2 AND a.record_id IN (SELECT value FROM json_each($3)) ORDER BY a.record_id, a.fence`,
+			func(row []driver.Value) error {
+				a, err := r.c.attempt(row)
+				list = append(list, a)
+				return err
+			}, part[0], part[len(part)-1], numbers(part))
+		if err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
 func (r *reader) Runs(q ledger.RunQuery) (list []ledger.Run, err error) {
 	var w where
 	w.add("batch_id IS NOT NULL")

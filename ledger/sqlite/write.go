@@ -79,7 +79,7 @@ func (t *tx) PutBatch(b *ledger.Batch) error {
 		return t.insertBatch(b)
 	}
 	r, err := t.c.exec(`UPDATE batch SET open_plan_run = $2, paused_until = $3, halted_at = $4, halt_reason = $5,
-		sealed_at = $6, created_at = $7 WHERE id = $1`, batchArgs(b, b.ID)...)
+		sealed_at = $6, created_at = $7, sealed_in = $8, sealed_sum = $9 WHERE id = $1`, batchArgs(b, b.ID)...)
 	if err != nil {
 		return t.fail(err)
 	}
@@ -91,7 +91,7 @@ func (t *tx) PutBatch(b *ledger.Batch) error {
 
 func (t *tx) insertBatch(b *ledger.Batch) error {
 	_, err := t.c.exec(`INSERT INTO batch(task_name, execute_date, open_plan_run, paused_until, halted_at, halt_reason,
-		sealed_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING`,
+		sealed_at, created_at, sealed_in, sealed_sum) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`,
 		batchArgs(b, b.TaskName, b.ExecuteDate)...)
 	if err == nil {
 		b.ID, err = t.c.number("SELECT id FROM batch WHERE task_name = $1 AND execute_date = $2", b.TaskName, b.ExecuteDate)
@@ -104,7 +104,7 @@ func (t *tx) insertBatch(b *ledger.Batch) error {
 
 func batchArgs(b *ledger.Batch, first ...driver.Value) []driver.Value {
 	return append(first, orNull(b.OpenPlanRun), micros(b.PausedUntil), micros(b.HaltedAt), orNull(b.HaltReason),
-		micros(b.SealedAt), micros(b.CreatedAt))
+		micros(b.SealedAt), micros(b.CreatedAt), orNull(b.SealedIn), orNull(b.SealedSum))
 }
 
 // Insert adds a chunk with one statement: json_each yields the inputs in
@@ -114,6 +114,13 @@ func batchArgs(b *ledger.Batch, first ...driver.Value) []driver.Value {
 // random keys that is nearly half of the time.
 func (t *tx) Insert(batch int64, in []ledger.Input) (added int64, err error) {
 	if _, err := t.c.batchName(batch); err != nil {
+		return 0, t.fail(err)
+	}
+	sealed, err := t.c.number("SELECT sealed_at FROM batch WHERE id = $1", batch)
+	if err == nil && sealed != 0 {
+		err = fmt.Errorf("batch %d: %w", batch, ledger.ErrSealed)
+	}
+	if err != nil {
 		return 0, t.fail(err)
 	}
 	d := t.delta(batch)

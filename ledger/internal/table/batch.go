@@ -5,7 +5,7 @@ import "runner/ledger"
 // BatchColumns are in the order that Batch reads them.
 const BatchColumns = `id, task_name, execute_date, first_id, last_id,
 n_pending, n_running, n_done, n_failed, n_in_doubt, n_skipped,
-open_plan_run, paused_until, halted_at, halt_reason, sealed_at, created_at`
+open_plan_run, paused_until, halted_at, halt_reason, sealed_at, created_at, sealed_in, sealed_sum`
 
 // Batch reads BatchColumns.
 func Batch(row []any) ledger.Batch {
@@ -21,6 +21,8 @@ func Batch(row []any) ledger.Batch {
 		HaltReason:  Str(row[14]),
 		SealedAt:    Instant(row[15]),
 		CreatedAt:   Instant(row[16]),
+		SealedIn:    Str(row[17]),
+		SealedSum:   Str(row[18]),
 	}
 	for i := range b.Counts {
 		b.Counts[i] = Integer(row[5+i])
@@ -30,7 +32,7 @@ func Batch(row []any) ledger.Batch {
 
 // InsertBatch takes BatchValues after task name and date.
 const InsertBatch = `INSERT INTO batch(task_name, execute_date, open_plan_run, paused_until, halted_at, halt_reason,
-sealed_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING`
+sealed_at, created_at, sealed_in, sealed_sum) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`
 
 // SelectBatchID finds a batch by task name and date.
 const SelectBatchID = `SELECT id FROM batch WHERE task_name = $1 AND execute_date = $2`
@@ -41,7 +43,7 @@ const SelectBatchName = `SELECT task_name, execute_date FROM batch WHERE id = $1
 // BatchValues are what PutBatch writes, after first.
 func BatchValues(b *ledger.Batch, first ...any) []any {
 	return append(first, OrNull(b.OpenPlanRun), Micros(b.PausedUntil), Micros(b.HaltedAt), OrNull(b.HaltReason),
-		Micros(b.SealedAt), Micros(b.CreatedAt))
+		Micros(b.SealedAt), Micros(b.CreatedAt), OrNull(b.SealedIn), OrNull(b.SealedSum))
 }
 
 // BatchesWhere gives the conditions of a list of batches.

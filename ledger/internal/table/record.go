@@ -1,6 +1,7 @@
 package table
 
 import (
+	"strings"
 	"time"
 
 	"runner/ledger"
@@ -48,6 +49,9 @@ const SelectAttempts = `SELECT a.record_id, a.fence, a.phase, a.generation, a.nu
 a.status, a.detail, a.result, a.exit_code, a.error, a.late, a.late_detail, a.late_at, o.text
 FROM attempt a LEFT JOIN output o ON o.record_id = a.record_id AND o.fence = a.fence
 WHERE a.record_id = $1 ORDER BY a.fence`
+
+// SelectStories gives the stored stories of records $1, an array.
+var SelectStories = strings.Replace(SelectAttempts, "a.record_id = $1 ORDER BY a.fence", "a.record_id = ANY($1) ORDER BY a.record_id, a.fence", 1)
 
 // AttemptRunNo is the position of run_no in SelectAttempts.
 const AttemptRunNo = 5

@@ -1,0 +1,206 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"path/filepath"
+	"slices"
+
+	"runner/ledger"
+	"runner/ledger/archive"
+	"runner/ledger/postgres"
+	"runner/runner"
+)
+
+// sealedJob is a job on a batch whose records are archived: what it asks for is
+// there, or it can't be done.
+type sealedJob struct {
+	sum runner.Summary
+	err error
+}
+
+// folder is where archives of the ledger lie; to is another place for new ones.
+func (a *app) folder(where located, to string) (*archive.Folder, error) {
+	home := where.ledger + ".archive"
+	if postgres.Is(where.ledger) {
+		home = filepath.Join(filepath.Dir(where.runsDir), "archive")
+	} else if p, err := filepath.EvalSymlinks(where.ledger); err == nil {
+		home = p + ".archive"
+	}
+	dir, err := a.absolute(to, home)
+	return &archive.Folder{Dir: dir, Home: home, Version: programVersion()}, err
+}
+
+// restoreLine is the command that brings a batch back.
+func restoreLine(task, date string) string {
+	return "runner ledger restore " + shellWord(task) + " --date " + date
+}
+
+// lookSealed finds the jobs whose batches are sealed. If one of them asks for
+// records that were never there, nothing of all is executed.
+func (a *app) lookSealed(ctx context.Context, where located, led *ledger.Ledger, jobs []job) ([]job, error) {
+	jobs = slices.Clone(jobs)
+	unfit := false
+	for i := range jobs {
+		j := &jobs[i]
+		if j.source == nil || len(j.blocked) > 0 {
+			continue
+		}
+		b, err := batchOf(ctx, led, j.task.Name, j.date)
+		if err != nil {
+			return nil, err
+		}
+		if b.Sealed() {
+			j.sealed = a.matchSealed(ctx, where, led, *j, b)
+			unfit = unfit || j.sealed.err != nil
+		}
+	}
+	if unfit {
+		jobs = slices.DeleteFunc(jobs, func(j job) bool { return j.sealed == nil })
+	}
+	return jobs, nil
+}
+
+// batchOf gives a batch; one without a number if there is none.
+func batchOf(ctx context.Context, led *ledger.Ledger, task, date string) (b ledger.Batch, err error) {
+	err = led.Store().View(ctx, func(r ledger.Reader) (err error) {
+		if b, err = r.Batch(task, date); errors.Is(err, ledger.ErrNotFound) {
+			err = nil
+		}
+		return err
+	})
+	return b, err
+}
+
+// matchSealed looks the records of a job up in the archive of its batch.
+func (a *app) matchSealed(ctx context.Context, where located, led *ledger.Ledger, j job, b ledger.Batch) *sealedJob {
+	s := &sealedJob{sum: runner.Summary{
+		TaskName: j.task.Name, ExecuteDate: j.date, TimeZone: where.zoneName, Result: runner.Complete, StartedAt: a.now().UTC(),
+	}}
+	scope, err := a.matchArchive(ctx, where, led, j, b)
+	s.sum.Planned, s.sum.Counts, s.sum.Duplicates = scope.Counts.Total()+scope.Missing, scope.Counts, scope.Repeats
+	s.sum.AlreadyDone, s.sum.Absent = scope.Counts[ledger.Done], b.Counts.Total()-scope.Counts.Total()
+	s.sum.EndedAt = a.now().UTC()
+	sealed := &ledger.SealedError{Batch: b}
+	back := restoreLine(b.TaskName, b.ExecuteDate)
+	switch {
+	case err != nil:
+		s.err = withHint(usagef("%v, and whether they hold those asked for can't be told: %w", sealed, err),
+			"nothing was executed; make the file readable, or bring it back and do: %s", back)
+	case scope.Missing > 0:
+		names := someOf(scope.Unknown)
+		if scope.Missing > int64(len(scope.Unknown)) {
+			names = someOf(scope.Unknown[:min(len(scope.Unknown), maxTold)]) + fmt.Sprintf(" and %d more", scope.Missing-int64(len(scope.Unknown)))
+		}
+		s.err = withHint(usagef("%w, and %s of the input never belonged to it: %s", sealed, plural(scope.Missing, "record"), names),
+			"nothing was executed; %s brings the batch back, then it can be run", back)
+	}
+	if s.err != nil {
+		s.sum.Result, s.sum.Error = runner.Invalid, s.err.Error()
+	}
+	return s
+}
+
+func (a *app) matchArchive(ctx context.Context, where located, led *ledger.Ledger, j job, b ledger.Batch) (s archive.Scope, err error) {
+	d, err := a.folder(where, "")
+	if err != nil {
+		return s, err
+	}
+	f, err := d.Open(led, b)
+	if err != nil {
+		return s, err
+	}
+	defer f.Close()
+	return f.Match(idsOf(ctx, j.source))
+}
+
+func idsOf(ctx context.Context, src runner.Source) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for item, err := range src.Records() {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if !yield(item.BizID, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// addSealed reports a job of which nothing is executed.
+func (r *batchRun) addSealed(s *sealedJob) {
+	r.add(s.sum, newSummary(s.sum, nil), facts(s.sum, nil))
+	r.ends = append(r.ends, func() {
+		if s.err != nil {
+			r.p.fail(s.err)
+			return
+		}
+		r.p.note("%s", sealedNote(s.sum))
+	})
+}
+
+func sealedNote(s runner.Summary) string {
+	return fmt.Sprintf("%s %s is sealed: its records are archived; all %d asked for are among them, and nothing was executed", s.TaskName, s.ExecuteDate, s.Planned)
+}
+
+// saySealed tells of records that a listing can't show, because they are
+// archived.
+func (a *app) saySealed(ctx context.Context, led *ledger.Ledger, task, date string) error {
+	batches, err := led.Batches(ctx, task, date, date)
+	if err != nil {
+		return err
+	}
+	batches = slices.DeleteFunc(batches, func(b ledger.Batch) bool { return !b.Sealed() || task != "" && b.TaskName != task })
+	if len(batches) == 0 {
+		return nil
+	}
+	var n int64
+	for _, b := range batches {
+		n += b.Counts.Total()
+	}
+	first := batches[0]
+	a.p.note("%s of %s archived, and not listed: %s brings one back", plural(n, "record"), sealedWords(len(batches)), restoreLine(first.TaskName, first.ExecuteDate))
+	return nil
+}
+
+func sealedWords(n int) string {
+	if n == 1 {
+		return "a sealed batch are"
+	}
+	return fmt.Sprintf("%d sealed batches are", n)
+}
+
+// archivedStory looks for a record in the archive of its batch.
+func (a *app) archivedStory(ctx context.Context, where located, led *ledger.Ledger, k ledger.Key) (e ledger.Entry, story []ledger.Attempt, err error) {
+	b, err := batchOf(ctx, led, k.TaskName, k.ExecuteDate)
+	if err != nil {
+		return e, nil, err
+	}
+	if !b.Sealed() {
+		return e, nil, ledger.ErrNotFound
+	}
+	d, err := a.folder(where, "")
+	if err != nil {
+		return e, nil, err
+	}
+	f, err := d.Open(led, b)
+	if err != nil {
+		return e, nil, withHint(fmt.Errorf("%v: %w", &ledger.SealedError{Batch: b}, err), "make the file readable; %s --from FILE brings the batch back", restoreLine(b.TaskName, b.ExecuteDate))
+	}
+	defer f.Close()
+	for it, err := range f.Items() {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return e, nil, err
+		}
+		if it.Entry.BizID == k.BizID {
+			a.p.note("%s %s is sealed: this is from its archive, %s", b.TaskName, b.ExecuteDate, d.Path(b))
+			return it.Entry, ledger.Told(it.Entry, it.Story), nil
+		}
+	}
+	return e, nil, ledger.ErrNotFound
+}
