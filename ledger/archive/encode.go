@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"runner/ledger"
+	"runner/ledger/internal/table"
 )
 
 // object writes a JSON object member by member; what is zero is left out.
@@ -63,7 +64,7 @@ func (o *object) text(name, s string) {
 		o.b = append(o.b, '"', '}')
 		return
 	}
-	o.b = appendString(o.b, s)
+	o.b = table.AppendJSON(o.b, s)
 }
 
 // payload is written as it is where it can be, so that jq reads it.
@@ -79,27 +80,6 @@ func (o *object) payload(p []byte) {
 		o.b = base64.StdEncoding.AppendEncode(o.b, p)
 		o.b = append(o.b, '"')
 	}
-}
-
-const hexDigits = "0123456789abcdef"
-
-func appendString(b []byte, s string) []byte {
-	b = append(b, '"')
-	from := 0
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if c >= 0x20 && c != '"' && c != '\\' {
-			continue
-		}
-		b = append(b, s[from:i]...)
-		if c < 0x20 {
-			b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-		} else {
-			b = append(b, '\\', c)
-		}
-		from = i + 1
-	}
-	return append(append(b, s[from:]...), '"')
 }
 
 // timeLayout keeps what a ledger keeps: microseconds.

@@ -4,6 +4,7 @@ import (
 	"database/sql/driver"
 
 	"runner/ledger"
+	"runner/ledger/internal/table"
 )
 
 // Forget removes records along their numbers, of which most batches have one
@@ -38,7 +39,7 @@ func (t *tx) Forget(batch, after int64, limit int) (last int64, err error) {
 var recallSQL = `INSERT INTO record(id, batch_id, biz_id, status, attempts, fence, generation, phase,
 act_fence, comp_fence, run_no, started_at, ended_at, not_before, delay, later_since,
 ask_first, suspect, exit_code, detail, result, error, payload)
-VALUES (` + placeholders(23) + `) ON CONFLICT (id) DO NOTHING`
+VALUES (` + table.Placeholders(23) + `) ON CONFLICT (id) DO NOTHING`
 
 // Recall writes records one by one: each is different.
 func (t *tx) Recall(records []ledger.Entry) error {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"runner/ledger"
+	"runner/ledger/internal/table"
 )
 
 // findSQL answers a whole chunk with one value: a row for each key through
@@ -79,11 +80,11 @@ func appendInputs(b []byte, in []ledger.Input) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(appendJSON(b, in[i].BizID), ':')
+		b = append(table.AppendJSON(b, in[i].BizID), ':')
 		if in[i].Payload == nil {
 			b = append(b, "null"...)
 		} else {
-			b = appendJSON(b, in[i].Payload)
+			b = table.AppendJSON(b, in[i].Payload)
 		}
 	}
 	return append(b, '}')

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"runner/ledger"
+	"runner/ledger/internal/table"
 )
 
 // Health is what a ledger says of itself.
@@ -62,7 +63,7 @@ func (c *conn) newest(ctx context.Context) (at time.Time, err error) {
 	err = c.queryOnce(ctx, `SELECT max(t) FROM (
 		SELECT max(max(started_at), max(coalesce(ended_at, 0))) AS t FROM run UNION ALL
 		SELECT max(max(coalesce(created_at, 0)), max(coalesce(halted_at, 0))) FROM batch UNION ALL
-		SELECT max(max(coalesce(started_at, 0)), max(coalesce(ended_at, 0))) FROM record WHERE `+openPredicate+`)`,
+		SELECT max(max(coalesce(started_at, 0)), max(coalesce(ended_at, 0))) FROM record WHERE `+table.OpenPredicate+`)`,
 		func(row []driver.Value) error {
 			if us := integer(row[0]); us > 0 {
 				at = time.UnixMicro(us).UTC()

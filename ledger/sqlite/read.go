@@ -5,11 +5,9 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
-	"unicode/utf8"
 
 	"runner/ledger"
+	"runner/ledger/internal/table"
 )
 
 // reader reads within the transaction that its connection is in.
@@ -48,14 +46,12 @@ func (r *reader) Batches(task, date string) (list []ledger.Batch, err error) {
 	if err := r.ready(); err != nil {
 		return nil, err
 	}
-	var w where
-	w.addIf(task != "", "task_name = ?", task)
-	w.addIf(date != "", "execute_date = ?", date)
-	err = r.c.queryOnce(r.ctx, "SELECT "+batchColumns+" FROM batch"+w.text()+" ORDER BY execute_date, task_name",
+	w := table.BatchesWhere(task, date)
+	err = r.c.queryOnce(r.ctx, "SELECT "+batchColumns+" FROM batch"+w.Text()+" ORDER BY execute_date, task_name",
 		func(row []driver.Value) error {
 			list = append(list, batch(row))
 			return nil
-		}, w.args...)
+		}, driverValues(w.Args)...)
 	return list, err
 }
 
@@ -171,55 +167,10 @@ func (r *reader) Stories(records []int64) (list []ledger.Attempt, err error) {
 }
 
 func (r *reader) Runs(q ledger.RunQuery) (list []ledger.Run, err error) {
-	var w where
-	w.add("batch_id IS NOT NULL")
-	w.addIf(q.ID != "", "id = ?", q.ID)
-	w.addIf(q.TaskName != "", "task_name = ?", q.TaskName)
-	w.addIf(q.ExecuteDate != "", "execute_date = ?", q.ExecuteDate)
-	w.addIf(q.OpenOnly, "ended_at IS NULL")
-	w.addIf(q.Before > 0, "no < ?", q.Before)
-	if n := utf8.RuneCountInString(q.IDPart); n > 0 { // substr counts characters
-		w.add("(substr(id, 1, ?) = ? OR substr(id, ?) = ?)", int64(n), q.IDPart, int64(-n), q.IDPart)
-	}
-	err = r.c.queryOnce(r.ctx, "SELECT no, "+runColumns+" FROM run"+w.text()+" ORDER BY no DESC"+limit(q.Limit),
-		func(row []driver.Value) error {
-			list = append(list, run(row))
-			return nil
-		}, w.args...)
+	query, args := table.SelectRuns(q)
+	err = r.c.queryOnce(r.ctx, query, func(row []driver.Value) error {
+		list = append(list, table.Run(anyValues(row)))
+		return nil
+	}, driverValues(args)...)
 	return list, err
-}
-
-// where puts conditions together.
-type where struct {
-	conds []string
-	args  []driver.Value
-}
-
-// add numbers the question marks of cond.
-func (w *where) add(cond string, args ...driver.Value) {
-	for _, a := range args {
-		w.args = append(w.args, a)
-		cond = strings.Replace(cond, "?", "$"+strconv.Itoa(len(w.args)), 1)
-	}
-	w.conds = append(w.conds, cond)
-}
-
-func (w *where) addIf(ok bool, cond string, args ...driver.Value) {
-	if ok {
-		w.add(cond, args...)
-	}
-}
-
-func (w *where) text() string {
-	if len(w.conds) == 0 {
-		return ""
-	}
-	return " WHERE " + strings.Join(w.conds, " AND ")
-}
-
-func limit(n int) string {
-	if n <= 0 {
-		return ""
-	}
-	return " LIMIT " + strconv.Itoa(n)
 }

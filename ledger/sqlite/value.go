@@ -4,6 +4,8 @@ import (
 	"database/sql/driver"
 	"strconv"
 	"time"
+
+	"runner/ledger/internal/table"
 )
 
 // What is zero in Go is NULL in the file: it costs no byte, and reads as
@@ -84,31 +86,6 @@ func nullFalse(b bool) driver.Value {
 	return nil
 }
 
-const hexDigits = "0123456789abcdef"
-
-// appendJSON appends s as a JSON string for SQLite's parser, which passes
-// bytes on as they are. encoding/json would take five times as long, and
-// replace bytes that aren't UTF-8.
-func appendJSON[S string | []byte](b []byte, s S) []byte {
-	b = append(b, '"')
-	from := 0
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if c >= 0x20 && c != '"' && c != '\\' {
-			continue
-		}
-		b = append(b, s[from:i]...)
-		if c < 0x20 {
-			b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-		} else {
-			b = append(b, '\\', c)
-		}
-		from = i + 1
-	}
-	b = append(b, s[from:]...)
-	return append(b, '"')
-}
-
 // numbers is ids as a JSON array.
 func numbers(ids []int64) string {
 	b := make([]byte, 0, 2+8*len(ids))
@@ -129,7 +106,25 @@ func stringsJSON(s []string) string {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendJSON(b, v)
+		b = table.AppendJSON(b, v)
 	}
 	return string(append(b, ']'))
+}
+
+// driverValues makes what package table gives the driver's values.
+func driverValues(all []any) []driver.Value {
+	values := make([]driver.Value, len(all))
+	for i, v := range all {
+		values[i] = v
+	}
+	return values
+}
+
+// anyValues is the inverse of driverValues.
+func anyValues(row []driver.Value) []any {
+	all := make([]any, len(row))
+	for i, v := range row {
+		all[i] = v
+	}
+	return all
 }

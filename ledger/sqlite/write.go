@@ -4,9 +4,9 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"slices"
-	"strings"
 
 	"runner/ledger"
+	"runner/ledger/internal/table"
 )
 
 // tx writes within one transaction.
@@ -187,16 +187,10 @@ func (t *tx) addAttempt(a *ledger.Attempt) error {
 	return err
 }
 
-// insertRunSQL takes over the row of a run that only a record named so far.
-var insertRunSQL = `INSERT INTO run(` + runColumns + `) VALUES (` + placeholders(27) + `)
-ON CONFLICT (id) DO UPDATE SET (` + runColumns + `) = (` + excluded(runColumns) + `) WHERE run.batch_id IS NULL`
-
-var updateRunSQL = `UPDATE run SET (` + runColumns + `) = (` + placeholders(27) + `) WHERE no = $28`
-
 func (t *tx) PutRun(r *ledger.Run) error {
-	query, args := insertRunSQL, runValues(r)
+	query, args := table.InsertRun, driverValues(table.RunValues(r))
 	if r.No != 0 {
-		query, args = updateRunSQL, append(args, r.No)
+		query, args = table.UpdateRun, append(args, r.No)
 	}
 	res, err := t.c.exec(query, args...)
 	if err != nil {
@@ -214,17 +208,4 @@ func (t *tx) PutRun(r *ledger.Run) error {
 		}
 	}
 	return nil
-}
-
-func placeholders(n int) string {
-	var b strings.Builder
-	for i := 1; i <= n; i++ {
-		fmt.Fprintf(&b, ", $%d", i)
-	}
-	return b.String()[2:]
-}
-
-func excluded(columns string) string {
-	names := strings.FieldsFunc(columns, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' })
-	return "excluded." + strings.Join(names, ", excluded.")
 }

@@ -8,8 +8,8 @@ import (
 	"runner/ledger"
 )
 
-// openPredicate is that of the index record_open, word for word.
-const openPredicate = "status <> 0 AND status <> 2"
+// OpenPredicate is that of the index record_open, word for word.
+const OpenPredicate = "status <> 0 AND status <> 2"
 
 // Lister makes the text of a list of records.
 type Lister struct {
@@ -92,7 +92,7 @@ func (l Lister) way(s Scope, q ledger.Query) (w Where, open bool) {
 		l.byIndex(s, &w)
 		s.window(&w, "+id")
 	case onlyOpen(q.Statuses):
-		w.Add(openPredicate)
+		w.Add(OpenPredicate)
 		l.byIndex(s, &w)
 		s.window(&w, "id")
 		return w, true

@@ -16,11 +16,11 @@ n_planned, n_new, n_executed, n_pending, n_running, n_done, n_failed, n_in_doubt
 const runWidth = 27
 
 // InsertRun takes over the row of a run that only a record named so far.
-var InsertRun = `INSERT INTO run(` + RunColumns + `) VALUES (` + placeholders(runWidth) + `)
+var InsertRun = `INSERT INTO run(` + RunColumns + `) VALUES (` + Placeholders(runWidth) + `)
 ON CONFLICT (id) DO UPDATE SET (` + RunColumns + `) = (` + excluded(RunColumns) + `) WHERE run.batch_id IS NULL`
 
 // UpdateRun takes the run's number after RunValues.
-var UpdateRun = fmt.Sprintf(`UPDATE run SET (%s) = (%s) WHERE no = $%d`, RunColumns, placeholders(runWidth), runWidth+1)
+var UpdateRun = fmt.Sprintf(`UPDATE run SET (%s) = (%s) WHERE no = $%d`, RunColumns, Placeholders(runWidth), runWidth+1)
 
 // RunValues are the values of RunColumns.
 func RunValues(r *ledger.Run) []any {
@@ -83,7 +83,8 @@ func SelectRuns(q ledger.RunQuery, more ...string) (query string, args []any) {
 	return "SELECT " + strings.Join(append([]string{"no", RunColumns}, more...), ", ") + " FROM run" + w.Text() + " ORDER BY no DESC" + Limit(q.Limit), w.Args
 }
 
-func placeholders(n int) string {
+// Placeholders are $1 to $n.
+func Placeholders(n int) string {
 	var b strings.Builder
 	for i := 1; i <= n; i++ {
 		fmt.Fprintf(&b, ", $%d", i)
