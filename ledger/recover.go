@@ -34,7 +34,7 @@ func (l *Ledger) Replay(ctx context.Context, reports []Report, p Policy) ([]Sett
 		n := min(len(reports), recoverChunk)
 		var chunk []Settled
 		err := l.store.Update(ctx, func(tx Tx) (err error) {
-			chunk, err = l.settle(tx, reports[:n], p, l.Now(), nil)
+			chunk, err = l.settle(tx, reports[:n], p, l.Now())
 			return err
 		})
 		all = append(all, chunk...)

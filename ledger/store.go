@@ -62,9 +62,10 @@ type Reader interface {
 // that nothing is built on that.
 type Tx interface {
 	Reader
-	// Lock is Get for records that are about to be changed. Those that another
-	// transaction is changing at this moment are busy, and not waited for.
-	Lock(ids []int64) (free []Entry, busy []int64, err error)
+	// Lock reads a batch, as Batch does, and records that are about to be
+	// changed, as Get does. Those that another transaction is changing at this
+	// moment are busy, and not waited for.
+	Lock(task, date string, ids []int64) (b Batch, free []Entry, busy []int64, err error)
 	// PutBatch writes a batch, without its counts, FirstID and LastID, which
 	// the store keeps itself. With ID 0 it inserts it if there is none for
 	// its task and date, and in any case sets ID. If another transaction has

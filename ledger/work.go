@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -47,77 +48,96 @@ type Judged struct {
 	Verdict
 }
 
+// errOutdated undoes a transaction that took a record for what the run has held.
+var errOutdated = errors.New("a held record was changed by another hand")
+
 // Work settles reports and claims records in one durable transaction: the
 // outcomes it returns may be told, the claims it returns may be started.
 func (l *Ledger) Work(ctx context.Context, w Work) (Worked, error) {
-	var out Worked
-	err := l.store.Update(ctx, func(tx Tx) (err error) {
+	out, err := l.work(ctx, w)
+	if errors.Is(err, errOutdated) {
+		w.Held = nil
+		out, err = l.work(ctx, w)
+	}
+	return out, err
+}
+
+// work reads, decides and writes, in this order: a store far away is asked
+// three times, not once for each thing.
+func (l *Ledger) work(ctx context.Context, w Work) (out Worked, err error) {
+	buf := changesPool.Get().(*[]Change)
+	changes := *buf
+	defer func() { giveBackChanges(buf, changes) }()
+	err = l.store.Update(ctx, func(tx Tx) error {
 		out = Worked{}
 		now := l.Now()
-		if out.Settled, err = l.settle(tx, w.Reports, w.Policy, now, w.Held); err != nil {
+		ids := w.Candidates
+		if w.Max == 0 {
+			out.Rest, ids = ids, nil
+		}
+		var c candidates
+		var err error
+		if out.Batch, c.free, c.busy, err = tx.Lock(w.Run.TaskName, w.Run.ExecuteDate, ids); err != nil {
 			return err
 		}
-		if err := flow(tx, w, now, &out); err != nil {
+		if len(w.Candidates) > 0 { // outcomes are never refused
+			if err := out.Batch.open(); err != nil {
+				return err
+			}
+		}
+		if c.settlement, err = l.weigh(tx, w.Reports, w.Policy, now, w.Held, changes); err != nil {
 			return err
 		}
+		out.Settled = c.settled
+		control := flow(w, now, &out)
+		changes = c.changes
 		if Halted(out.Batch, w.Run.StartedAt) || !Pause(out.Batch, w.Policy, now).IsZero() {
 			out.Rest = w.Candidates
-			return nil
+		} else {
+			changes = choose(w, ids, c, now, &out, changes)
 		}
-		return l.claim(tx, w, now, &out)
+		if err := write(tx, w, changes, len(c.changes), &out); err != nil {
+			return err
+		}
+		if err := tx.AddAttempts(c.lines); err != nil || !control {
+			return err
+		}
+		return tx.PutBatch(&out.Batch)
 	})
 	return out, err
 }
 
-// flow reads the flow control of the batch, and writes what has come to it.
-func flow(tx Tx, w Work, now time.Time, out *Worked) (err error) {
-	if out.Batch, err = tx.Batch(w.Run.TaskName, w.Run.ExecuteDate); err != nil {
-		return err
-	}
-	if len(w.Candidates) > 0 { // outcomes are never refused
-		if err := out.Batch.open(); err != nil {
-			return err
-		}
-	}
-	changed := false
+// flow sees to the flow control of the batch, and tells whether there is news.
+func flow(w Work, now time.Time, out *Worked) (news bool) {
 	for _, s := range out.Settled {
 		if s.Outcome == AskedLater && s.Fate == Moved {
 			var paused bool
 			out.Batch, paused = pauseFor(out.Batch, s.Entry)
-			changed = changed || paused
+			news = news || paused
 		}
 	}
 	if w.Halt != "" && !Halted(out.Batch, w.Run.StartedAt) {
 		out.Batch.HaltedAt, out.Batch.HaltReason = now, w.Halt
-		changed = true
+		news = true
 	}
-	if !changed {
-		return nil
-	}
-	return tx.PutBatch(&out.Batch)
+	return news
 }
 
-func (l *Ledger) claim(tx Tx, w Work, now time.Time, out *Worked) error {
-	if w.Max == 0 {
-		out.Rest = w.Candidates
-	}
-	if len(w.Candidates) == 0 || w.Max == 0 {
-		return nil
-	}
-	free, busy, err := tx.Lock(w.Candidates)
-	if err != nil {
-		return err
-	}
-	buf := changesPool.Get().(*[]Change)
-	changes := choose(w, free, busy, now, out, *buf)
-	defer giveBackChanges(buf, changes)
+// write writes changes, of which the first ones settle and the others claim.
+func write(tx Tx, w Work, changes []Change, settle int, out *Worked) error {
 	stale, err := tx.Swap(changes)
 	if err != nil {
 		return err
 	}
 	slices.Sort(stale)
-	out.Claimed = make([]Entry, 0, len(changes))
-	for i := range changes {
+	if len(stale) > 0 && stale[0] < settle {
+		if w.Held == nil {
+			return ErrRaced
+		}
+		return errOutdated
+	}
+	out.Claimed = make([]Entry, 0, len(changes)-settle)
+	for i := settle; i < len(changes); i++ {
 		if len(stale) > 0 && stale[0] == i { // taken by another run, since we read it
 			stale = stale[1:]
 			out.Left = append(out.Left, Judged{Entry: changes[i].New, Verdict: Verdict{Do: Busy}})
@@ -137,16 +157,26 @@ func giveBackChanges(buf *[]Change, changes []Change) {
 	changesPool.Put(buf)
 }
 
-// choose makes claims of the candidates that the rules let start, until there
-// are enough. entries are those that exist and are free, in the same order.
-func choose(w Work, entries []Entry, busy []int64, now time.Time, out *Worked, changes []Change) []Change {
-	others := make(map[int64]bool, len(busy))
-	for _, id := range busy {
+// candidates are records that may be claimed, as they were found, and what the
+// same transaction settles.
+type candidates struct {
+	free []Entry
+	busy []int64
+	settlement
+}
+
+// choose adds claims of the candidates that the rules let start, until there
+// are enough.
+func choose(w Work, ids []int64, c candidates, now time.Time, out *Worked, changes []Change) []Change {
+	others := make(map[int64]bool, len(c.busy))
+	for _, id := range c.busy {
 		others[id] = true
 	}
-	for i, id := range w.Candidates {
-		if len(changes) == w.Max {
-			out.Rest = w.Candidates[i:]
+	entries := c.free // in the order of ids
+	enough := len(changes) + w.Max
+	for i, id := range ids {
+		if len(changes) == enough {
+			out.Rest = ids[i:]
 			break
 		}
 		if len(entries) == 0 || entries[0].ID != id { // it doesn't exist, or another run is at it
@@ -157,6 +187,9 @@ func choose(w Work, entries []Entry, busy []int64, now time.Time, out *Worked, c
 		}
 		e := entries[0]
 		entries = entries[1:]
+		if at, ok := c.moved[id]; ok {
+			e = c.settled[at].Entry
+		}
 		v := Judge(e, w.Policy, now, w.Asked != nil && w.Asked(e.ID))
 		if !v.Do.Starts() || Alone(e) != w.Alone || w.AskOnly && v.Do != StartCheck {
 			out.Left = append(out.Left, Judged{Entry: e, Verdict: v})

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"runner/ledger"
@@ -16,8 +17,9 @@ import (
 // address is where a ledger lies, and how to get there.
 type address struct {
 	config     *pgx.ConnConfig
-	shown      string // without password
-	searchPath string // as the address says; empty: the role's
+	shown      string       // without password
+	searchPath string       // as the address says; empty: the role's
+	shared     *atomic.Bool // sessions turned out not to be ours alone
 }
 
 // Is tells whether a ledger's address is one of this store.
@@ -43,6 +45,7 @@ func parse(s string) (a address, err error) {
 	if err != nil || !Is(s) {
 		return a, badAddress()
 	}
+	a.shared = new(atomic.Bool)
 	a.searchPath = q.Get("search_path")
 	q.Del("search_path") // a pooler refuses it at the start of a session
 	if a.config, err = pgx.ParseConfig(base + "?" + q.Encode()); err != nil {

@@ -62,6 +62,7 @@ func (c *conn) begin(begin string, k *clock, o *opened) {
 		}
 		k.sample(sent, time.Now(), row[0].(int64))
 		o.pid, o.xact = int64(row[1].(int32)), row[2].(string)
+		c.prepares = begin == beginWriting && c.ours(o.pid) && !c.at.shared.Load()
 		return nil
 	}}}
 }

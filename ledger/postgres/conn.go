@@ -12,12 +12,14 @@ import (
 
 // conn is one connection. Only one goroutine uses it at a time.
 type conn struct {
-	c       *pgx.Conn
-	at      *address
-	opening []step          // of a transaction that nothing was sent of
-	queue   []step          // goes with the next statement that somebody waits for
-	asked   map[string]bool // statements whose types pgx knows
-	names   names
+	c        *pgx.Conn
+	at       *address
+	opening  []step         // of a transaction that nothing was sent of
+	queue    []step         // goes with the next statement that somebody waits for
+	uses     map[string]int // of statements; pgx knows the types of these
+	prepares bool           // the session is ours alone
+	prepared int            // how many statements are
+	names    names
 }
 
 // maxTexts is how many statements pgx remembers the types of.
@@ -40,7 +42,7 @@ func (s *slot) dial(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, s.at.explain(err)
 	}
-	return &conn{c: c, at: s.at, asked: map[string]bool{}}, nil
+	return &conn{c: c, at: s.at, uses: map[string]int{}}, nil
 }
 
 // slot is a place for a connection in a pool.
@@ -83,29 +85,22 @@ func (c *conn) later(steps ...step) { c.queue = append(c.queue, steps...) }
 func (c *conn) do(ctx context.Context, steps ...step) error {
 	opening, steps := c.opening, append(c.queue, steps...)
 	c.opening, c.queue = nil, nil
-	if len(opening) > 0 && !c.known(steps) {
+	_, prepare := c.count(opening)
+	isNew, more := c.count(steps)
+	prepare = append(prepare, more...)
+	if len(opening) > 0 && (isNew || len(prepare) > 0) {
 		if err := c.send(ctx, opening); err != nil {
 			return err
 		}
 		opening = nil
 	}
+	if err := c.prepare(ctx, prepare); err != nil {
+		return err
+	}
 	if steps = append(opening, steps...); len(steps) == 0 {
 		return nil
 	}
 	return c.send(ctx, steps)
-}
-
-// known tells whether pgx knows the types of all steps, as it will from now on.
-func (c *conn) known(steps []step) bool {
-	all := true
-	for _, s := range steps {
-		all = all && c.asked[s.sql]
-		if len(c.asked) >= maxTexts {
-			clear(c.asked)
-		}
-		c.asked[s.sql] = true
-	}
-	return all
 }
 
 func (c *conn) send(ctx context.Context, steps []step) error {
@@ -123,6 +118,11 @@ func (c *conn) send(ctx context.Context, steps []step) error {
 	if cerr := answers.Close(); err == nil {
 		err = cerr
 	}
+	return c.judge(ctx, limited, err)
+}
+
+// judge explains an error of a statement that was to end with limited.
+func (c *conn) judge(ctx, limited context.Context, err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -130,6 +130,10 @@ func (c *conn) send(ctx context.Context, steps []step) error {
 		return ctx.Err()
 	case errors.Is(context.Cause(limited), errSilent):
 		err = &lostError{errSilent}
+	case codeOf(err) == codeNoStatement: // the session is not the one that it was
+		c.at.shared.Store(true)
+		_ = c.c.Close(ctx) // it is of no use any more
+		err = &lostError{err}
 	case c.c.IsClosed():
 		err = &lostError{err}
 	}

@@ -19,12 +19,14 @@
 //     batch are written with the commit, in one round trip, so that their row
 //     is locked for no longer than a commit takes. Claims skip what others
 //     hold (Tx.Lock).
-//   - Nothing outlives a transaction on a connection – no prepared statement,
-//     no SET, no temporary table, no session lock – so that a pooler such as
-//     pgbouncer may hand each transaction another server. Statements go
-//     unnamed (pgx.QueryExecModeCacheDescribe: types are asked once and
-//     remembered in this process); settings are local to the transaction and
-//     travel in the statement that opens it.
+//   - Nothing outlives a transaction on a connection – no SET, no temporary
+//     table, no session lock – so that a pooler such as pgbouncer may hand each
+//     transaction another server. Statements go unnamed
+//     (pgx.QueryExecModeCacheDescribe: types are asked once and remembered in
+//     this process); settings are local to the transaction and travel in the
+//     statement that opens it. Only where the server process is the one that
+//     the connection was made to, so that there is no pooler, what is repeated
+//     is prepared.
 //   - Planner settings are among them: nested loops and indexes only, because
 //     a table that grew a minute ago has no statistics, and a plan that reads
 //     all of it for each chunk is found again and again.

@@ -16,6 +16,7 @@ const (
 	codeReadOnly       = "25006"
 	codeSerialization  = "40001"
 	codeDeadlock       = "40P01"
+	codeNoStatement    = "26000"
 	codeDenied         = "42501"
 	codeNoColumn       = "42703"
 	codeNoTable        = "42P01"
@@ -68,7 +69,7 @@ func passing(err error) bool {
 	case codeOf(err) == codeReadOnly: // the server has become a standby
 		return true
 	case codeOf(err) != "":
-		return hasClass(err, classConnection, classShutdown, codeTooMany, codeIdleInTransact)
+		return hasClass(err, classConnection, classShutdown, codeTooMany, codeIdleInTransact, codeNoStatement)
 	case lost(err):
 		return true
 	case errors.As(err, &dial):

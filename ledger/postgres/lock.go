@@ -15,23 +15,24 @@ const lockSQL = `SELECT array_agg(t.id), array_agg(t.batch_id), array_agg(t.fenc
 SELECT r.id, r.batch_id, r.fence, r.biz_id, r.payload FROM unnest($1::bigint[]) WITH ORDINALITY j(id, n)
 JOIN record r ON r.id = j.id ORDER BY j.n FOR NO KEY UPDATE OF r SKIP LOCKED) t`
 
-// Lock is Get for records that this transaction is about to change, but for
-// those that another one holds. Most were never touched, and all there is to
-// read of such a record is its key and its payload.
-func (t *tx) Lock(ids []int64) (free []ledger.Entry, busy []int64, err error) {
+// Lock asks for the batch and the records at once. Most records were never
+// touched, and all there is to read of such a one is its key and its payload.
+func (t *tx) Lock(task, date string, ids []int64) (b ledger.Batch, free []ledger.Entry, busy []int64, err error) {
+	var found []ledger.Batch
+	t.c.later(t.readBatches(selectBatchOf, []any{task, date}, &found))
 	var touched []int64
 	for part := range slices.Chunk(ids, chunk) {
 		var l locked
 		if err := t.do(step{sql: lockSQL, args: []any{part}, rows: into(&l.ids, &l.batches, &l.fences, &l.keys, &l.payloads)}); err != nil {
-			return nil, nil, err
+			return b, nil, nil, err
 		}
 		if err := t.fail(t.c.know(t.ctx, l.batches, nil)); err != nil {
-			return nil, nil, err
+			return b, nil, nil, err
 		}
 		for i := range l.ids {
 			e, err := l.entry(t.c, i)
 			if err != nil {
-				return nil, nil, t.fail(err)
+				return b, nil, nil, t.fail(err)
 			}
 			if e.Fence > 0 {
 				touched = append(touched, e.ID)
@@ -39,12 +40,18 @@ func (t *tx) Lock(ids []int64) (free []ledger.Entry, busy []int64, err error) {
 			free = append(free, e)
 		}
 	}
+	if err := t.do(); err != nil { // where there are no ids
+		return b, nil, nil, err
+	}
+	if b, err = only(found, task, date); err != nil {
+		return b, nil, nil, err
+	}
 	if err := t.readTouched(free, touched); err != nil {
-		return nil, nil, err
+		return b, nil, nil, err
 	}
 	inOrderOf(ids, free)
 	busy, err = t.busy(ids, free)
-	return free, busy, err
+	return b, free, busy, err
 }
 
 // locked is an answer to lockSQL, a list for each column.

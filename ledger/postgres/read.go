@@ -40,11 +40,17 @@ func (r *reader) fail(err error) error {
 
 const selectBatch = "SELECT " + table.BatchColumns + ", revision FROM batch"
 
+const selectBatchOf = selectBatch + " WHERE task_name = $1 AND execute_date = $2"
+
 func (r *reader) Batch(task, date string) (ledger.Batch, error) {
-	list, err := r.batches(selectBatch+" WHERE task_name = $1 AND execute_date = $2", []any{task, date})
+	list, err := r.batches(selectBatchOf, []any{task, date})
 	if err != nil {
 		return ledger.Batch{}, err
 	}
+	return only(list, task, date)
+}
+
+func only(list []ledger.Batch, task, date string) (ledger.Batch, error) {
 	if len(list) == 0 {
 		return ledger.Batch{}, fmt.Errorf("batch %s %s: %w", task, date, ledger.ErrNotFound)
 	}
@@ -57,15 +63,19 @@ func (r *reader) Batches(task, date string) ([]ledger.Batch, error) {
 }
 
 func (r *reader) batches(query string, args []any) (list []ledger.Batch, err error) {
-	err = r.do(step{sql: query, args: args, rows: values(func(row []any) error {
+	err = r.do(r.readBatches(query, args, &list))
+	return list, err
+}
+
+func (r *reader) readBatches(query string, args []any, list *[]ledger.Batch) step {
+	return step{sql: query, args: args, rows: values(func(row []any) error {
 		b := table.Batch(row)
 		if r.see != nil {
 			r.see(row, &b)
 		}
-		list = append(list, b)
+		*list = append(*list, b)
 		return nil
-	})})
-	return list, err
+	})}
 }
 
 const getSQL = "SELECT " + table.RecordColumns + " FROM unnest($1::bigint[]) WITH ORDINALITY j(id, n) JOIN record r ON r.id = j.id ORDER BY j.n"

@@ -66,10 +66,12 @@ func (t *tx) flush() error {
 	return nil
 }
 
-// Lock is Get: nobody else writes during a transaction.
-func (t *tx) Lock(ids []int64) (free []ledger.Entry, busy []int64, err error) {
-	free, err = t.Get(ids)
-	return free, nil, err
+// Lock only reads: nobody else writes during a transaction.
+func (t *tx) Lock(task, date string, ids []int64) (b ledger.Batch, free []ledger.Entry, busy []int64, err error) {
+	if b, err = t.Batch(task, date); err == nil {
+		free, err = t.Get(ids)
+	}
+	return b, free, nil, err
 }
 
 // PutBatch writes a batch. With ID 0, one that is there already is left as it
