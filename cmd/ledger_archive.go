@@ -30,15 +30,23 @@ gaps, and it is never done again. A run of it executes nothing and exits with 0
 if all its records were there; else with 2. runner ledger restore brings a batch
 back exactly.
 
+With --guards the rows that sql tasks have left in runner_effects for sealed
+batches are removed from their databases, those of batches sealed earlier too.
+A sealed batch executes nothing, so all that they protect from is the loss of
+the ledger: without them a ledger that starts empty would do those dates again.
+Which batches are finished is remembered until they are restored. What can't be
+removed is listed with why. --dry-run asks no such database.
+
 It may be killed at any moment, and goes on when it is started again. Runs go on
 meanwhile. docs/archive.md describes the files.
 
 EXIT STATUS
-  0 archived, or nothing was to be; 2 usage is wrong, 5 another archive or
-  restore is at work, 7 the ledger can't be used, or the files can't be written;
-  129, 130, 143 interrupted.`,
+  0 archived, or nothing was to be; 1 guards could not be removed, and all else
+  was done; 2 usage is wrong, 5 another archive or restore is at work, 7 the
+  ledger can't be used, or the files can't be written; 129, 130, 143 interrupted.`,
 		Example: `  runner ledger archive --config /srv/coupons/runner.yaml -q
-  runner ledger archive --before 90d --task grant-coupon --to /mnt/archive`,
+  runner ledger archive --before 90d --task grant-coupon --to /mnt/archive
+  runner ledger archive --before 365d --guards`,
 		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error { return runArchive(c.Context(), a, c, o) },
 	}
@@ -49,6 +57,7 @@ EXIT STATUS
 type archiveOptions struct {
 	before, to string
 	tasks      []string
+	guards     bool
 	dryRun     bool
 }
 
@@ -58,6 +67,7 @@ func (o *archiveOptions) addFlags(c *cobra.Command) {
 	f.StringVar(&o.before, "before", "", "those of execute dates before this `DATE`, or older than 90d (default: keep of each task)")
 	f.StringArrayVar(&o.tasks, "task", nil, "of this `TASK` (repeatable)")
 	f.StringVar(&o.to, "to", "", "into this `FOLDER` (default: LEDGER.archive; on PostgreSQL .runner/archive beside the configuration)")
+	f.BoolVar(&o.guards, "guards", false, "also remove the guards of sealed batches from the databases of sql tasks")
 	f.BoolVar(&o.dryRun, "dry-run", false, "only say what would be archived")
 }
 
@@ -65,17 +75,18 @@ func (o *archiveOptions) addFlags(c *cobra.Command) {
 type archivedJSON struct {
 	TaskName    string `json:"task_name"`
 	ExecuteDate string `json:"execute_date"`
-	Result      string `json:"result"` // archived, kept or dry_run
-	Why         string `json:"why"`    // it was kept
+	Result      string `json:"result"` // archived, kept, dry_run, or sealed: earlier, and now its guards are removed
+	Why         string `json:"why"`    // it, or its guards, were left
 	Records     int64  `json:"records"`
 	Bytes       int64  `json:"bytes"`
 	File        string `json:"file"`
+	Guards      int64  `json:"guards"` // that were removed
 }
 
 func runArchive(ctx context.Context, a *app, c *cobra.Command, o archiveOptions) error {
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	where, err := a.locate(false)
+	where, err := a.locate(o.guards) // it alone says where guards are
 	if err != nil {
 		return err
 	}
@@ -92,9 +103,15 @@ func runArchive(ctx context.Context, a *app, c *cobra.Command, o archiveOptions)
 	if m.dir, err = a.folder(where, o.to); err != nil {
 		return err
 	}
+	if o.guards {
+		m.guards = newGuardRemover(where, led, m.dir, o.dryRun)
+	}
 	err = m.all(ctx, before)
+	if gerr := m.guards.close(); err == nil {
+		err = gerr
+	}
 	if a.p.form != formTable || !a.p.quiet {
-		if perr := list(a.p, archiveColumns, all(m.rows)); err == nil {
+		if perr := list(a.p, o.columns(), all(m.rows)); err == nil {
 			err = perr
 		}
 	}
@@ -145,10 +162,11 @@ func (o *archiveOptions) limits(a *app, c *cobra.Command, where located) (func(t
 // mover moves one batch after the other.
 type mover struct {
 	*app
-	o    archiveOptions
-	led  *ledger.Ledger
-	dir  *archive.Folder
-	rows []archivedJSON
+	o      archiveOptions
+	led    *ledger.Ledger
+	dir    *archive.Folder
+	guards *guardRemover // nil: they stay
+	rows   []archivedJSON
 }
 
 func (m *mover) all(ctx context.Context, before func(string) string) error {
@@ -185,7 +203,7 @@ func (m *mover) one(ctx context.Context, b ledger.Batch) error {
 	row := archivedJSON{TaskName: b.TaskName, ExecuteDate: b.ExecuteDate, Result: "archived", Records: b.Counts.Total()}
 	if m.o.dryRun {
 		if b.Sealed() {
-			return nil
+			return m.sealed(ctx, b, row)
 		}
 		_, _, why, err := m.led.Archivable(ctx, b.TaskName, b.ExecuteDate)
 		if row.Result, row.Why = "dry_run", why; why != "" {
@@ -200,15 +218,32 @@ func (m *mover) one(ctx context.Context, b ledger.Batch) error {
 		return err
 	case moved.Path == "" && moved.Batch.Sealed(): // earlier
 		if !moved.Finished {
-			return nil
+			return m.sealed(ctx, moved.Batch, row)
 		}
 		moved.Path = m.dir.Path(moved.Batch)
 	case moved.Why != "":
 		row.Result, row.Why = "kept", moved.Why
 	}
 	row.Bytes, row.File = moved.Bytes, moved.Path
+	if moved.Batch.Sealed() {
+		_, err = m.guards.batch(ctx, moved.Batch, &row)
+	}
 	m.rows = append(m.rows, row)
-	return nil
+	return err
+}
+
+// sealed lists a batch that was sealed earlier if there is to do with its
+// guards.
+func (m *mover) sealed(ctx context.Context, b ledger.Batch, row archivedJSON) error {
+	row.File = m.dir.Path(b)
+	if row.Result = "sealed"; m.o.dryRun {
+		row.Result = "dry_run"
+	}
+	concerned, err := m.guards.batch(ctx, b, &row)
+	if concerned {
+		m.rows = append(m.rows, row)
+	}
+	return err
 }
 
 // shrink gives the room back, as far as that keeps nobody waiting.
@@ -233,7 +268,7 @@ var archiveColumns = []column[archivedJSON]{
 	{name: "TASK", cell: func(r archivedJSON) string { return r.TaskName }},
 	{name: "DATE", cell: func(r archivedJSON) string { return r.ExecuteDate }},
 	{name: "RESULT", cell: func(r archivedJSON) string { return r.Result }, tint: func(r archivedJSON, p palette) *color.Color {
-		if r.Result == "kept" {
+		if r.Why != "" {
 			return p.dim
 		}
 		return p.good

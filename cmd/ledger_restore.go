@@ -98,6 +98,7 @@ func (a *app) restore(ctx context.Context, where located, led *ledger.Ledger, b 
 	if err != nil {
 		return "", err
 	}
+	own := d.Path(b)
 	if from != "" {
 		if b.SealedIn, err = filepath.Abs(from); err != nil {
 			return "", err
@@ -114,5 +115,10 @@ func (a *app) restore(ctx context.Context, where located, led *ledger.Ledger, b 
 		return "", err
 	}
 	defer d.Unlock()
+	unlock, err := d.LockPlace(own) // its guards may be about to be removed, by that file
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
 	return file, d.Restore(ctx, led, b)
 }

@@ -157,19 +157,34 @@ func (s *mysqlSession) insertGuards(ctx context.Context, keys []guardKey) ([]boo
 	return fresh, nil
 }
 
+// deleteGuards compares bytes, as the columns are.
+func (s *mysqlSession) deleteGuards(ctx context.Context, namespace, task, date string, ids []string) (int64, error) {
+	args := []any{namespace, task, date}
+	for _, id := range ids {
+		args = append(args, id)
+	}
+	return s.change(ctx, "DELETE FROM "+GuardTable+" WHERE namespace = ? AND task_name = ? AND execute_date = ?"+
+		" AND biz_id IN (?"+strings.Repeat(", ?", len(ids)-1)+")", args)
+}
+
 // The key is bytes: collations ignore blanks at the end, at the least.
 const mysqlMakeGuards = "CREATE TABLE IF NOT EXISTS " + GuardTable + ` (
  namespace VARBINARY(255) NOT NULL, task_name VARBINARY(128) NOT NULL, biz_id VARBINARY(512) NOT NULL,
  execute_date VARBINARY(10) NOT NULL, generation BIGINT NOT NULL, created_at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP,
  PRIMARY KEY (` + guardColumns + ")) ENGINE=InnoDB"
 
+func (s *mysqlSession) hasGuards(ctx context.Context) (bool, error) {
+	err := s.control(ctx, lookAtGuards)
+	if mysqlCode(err) == mysqlNoSuchTable {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // makeGuards can't try: here, making a table commits.
 func (s *mysqlSession) makeGuards(ctx context.Context, trial bool) error {
-	switch err := s.control(ctx, lookAtGuards); {
-	case mysqlCode(err) != mysqlNoSuchTable:
+	if there, err := s.hasGuards(ctx); err != nil || there || trial {
 		return err
-	case trial:
-		return nil
 	}
 	var got sql.NullInt64
 	if err := s.c.QueryRowContext(ctx, "SELECT GET_LOCK('"+GuardTable+"', 10)").Scan(&got); err != nil {

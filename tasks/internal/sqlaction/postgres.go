@@ -170,8 +170,9 @@ const (
 	pgInsertGuards = "INSERT INTO " + GuardTable + " (" + guardColumns + ") SELECT $1, $2, k.biz_id, k.execute_date, k.generation" +
 		" FROM unnest($3::text[], $4::text[], $5::bigint[]) AS k(biz_id, execute_date, generation)" +
 		" ON CONFLICT DO NOTHING RETURNING biz_id, execute_date, generation"
-	pgDeleteGuard = "DELETE FROM " + GuardTable + " WHERE namespace = $1 AND task_name = $2 AND biz_id = $3 AND execute_date = $4 AND generation = $5"
-	pgMakeGuards  = "CREATE TABLE IF NOT EXISTS " + GuardTable + ` (
+	pgDeleteGuards = "DELETE FROM " + GuardTable + " WHERE namespace = $1 AND task_name = $2 AND biz_id = $3 AND execute_date = $4"
+	pgDeleteGuard  = "DELETE FROM " + GuardTable + " WHERE namespace = $1 AND task_name = $2 AND biz_id = $3 AND execute_date = $4 AND generation = $5"
+	pgMakeGuards   = "CREATE TABLE IF NOT EXISTS " + GuardTable + ` (
  namespace text COLLATE "C" NOT NULL, task_name text COLLATE "C" NOT NULL, biz_id text COLLATE "C" NOT NULL,
  execute_date text COLLATE "C" NOT NULL, generation bigint NOT NULL, created_at timestamptz NOT NULL DEFAULT now(),
  PRIMARY KEY (` + guardColumns + "))"
@@ -204,18 +205,41 @@ func (s *pgSession) deleteGuard(ctx context.Context, key guardKey) error {
 	return err
 }
 
+// deleteGuards sends a statement for each record, all at once. A single one with
+// a list reads all guards of the task where the table was never analyzed.
+func (s *pgSession) deleteGuards(ctx context.Context, namespace, task, date string, ids []string) (n int64, err error) {
+	var b pgx.Batch
+	for _, id := range ids {
+		b.Queue(pgDeleteGuards, namespace, task, id, date)
+	}
+	answers := s.c.SendBatch(ctx, &b)
+	for range ids {
+		tag, err := answers.Exec()
+		if err != nil {
+			_ = answers.Close() // says the same again
+			return 0, err
+		}
+		n += tag.RowsAffected()
+	}
+	return n, answers.Close()
+}
+
 func (s *pgSession) prepare(ctx context.Context, st *statement) error {
 	_, err := s.c.Prepare(ctx, "", st.sql)
 	return err
 }
 
-func (s *pgSession) makeGuards(ctx context.Context, trial bool) error {
-	var there bool
-	if err := s.c.QueryRow(ctx, "SELECT to_regclass('"+GuardTable+"') IS NOT NULL").Scan(&there); err != nil {
-		return err
+func (s *pgSession) hasGuards(ctx context.Context) (there bool, err error) {
+	err = s.c.QueryRow(ctx, "SELECT to_regclass('"+GuardTable+"') IS NOT NULL").Scan(&there)
+	if err == nil && there {
+		err = s.control(ctx, lookAtGuards)
 	}
-	if there {
-		return s.control(ctx, lookAtGuards)
+	return there, err
+}
+
+func (s *pgSession) makeGuards(ctx context.Context, trial bool) error {
+	if there, err := s.hasGuards(ctx); err != nil || there {
+		return err
 	}
 	steps := []string{"BEGIN", pgGuardLock, pgMakeGuards, "COMMIT"}
 	if trial {

@@ -43,6 +43,11 @@ type session interface {
 	// were not there. It waits for other transactions that have inserted them.
 	insertGuards(ctx context.Context, keys []guardKey) (fresh []bool, err error)
 	deleteGuard(ctx context.Context, key guardKey) error
+	// deleteGuards deletes those of records of a task on a date, whatever their
+	// generation, and gives how many that were. It looks at no others.
+	deleteGuards(ctx context.Context, namespace, task, date string, ids []string) (int64, error)
+	// hasGuards tells whether there is a table of guards.
+	hasGuards(ctx context.Context) (bool, error)
 	// control executes a statement that has no values, such as SAVEPOINT.
 	control(ctx context.Context, text string) error
 	commit(ctx context.Context) error

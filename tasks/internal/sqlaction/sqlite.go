@@ -185,7 +185,17 @@ const sqliteMakeGuards = "CREATE TABLE IF NOT EXISTS " + GuardTable + ` (
  created_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
  PRIMARY KEY (` + guardColumns + ")) WITHOUT ROWID"
 
-func (s *sqliteSession) makeGuards(ctx context.Context, trial bool) error {
+// deleteGuards takes any number of ids as one value.
+func (s *sqliteSession) deleteGuards(ctx context.Context, namespace, task, date string, ids []string) (int64, error) {
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return 0, err
+	}
+	return s.change(ctx, "DELETE FROM "+GuardTable+" WHERE namespace = ? AND task_name = ? AND execute_date = ?"+
+		" AND biz_id IN (SELECT value FROM json_each(?))", []any{namespace, task, date, string(list)})
+}
+
+func (s *sqliteSession) hasGuards(ctx context.Context) (bool, error) {
 	var n int
 	err := patiently(ctx, func() error {
 		err := s.c.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = '"+GuardTable+"'").Scan(&n)
@@ -194,13 +204,17 @@ func (s *sqliteSession) makeGuards(ctx context.Context, trial bool) error {
 		}
 		return err
 	})
-	if err != nil || n > 0 {
+	return n > 0, err
+}
+
+func (s *sqliteSession) makeGuards(ctx context.Context, trial bool) error {
+	if there, err := s.hasGuards(ctx); err != nil || there {
 		return err
 	}
 	if err := s.begin(ctx, false); err != nil {
 		return err
 	}
-	err = s.control(ctx, sqliteMakeGuards)
+	err := s.control(ctx, sqliteMakeGuards)
 	if err == nil && !trial {
 		return s.commit(ctx)
 	}
