@@ -160,7 +160,8 @@ func TestAProcessHasThreeConnections(t *testing.T) {
 	}
 }
 
-func TestNothingOutlivesATransaction(t *testing.T) {
+// Prepared statements do, where there is no pooler: see prepare.go.
+func TestNoStateOutlivesATransaction(t *testing.T) {
 	s, _ := fresh(t)
 	_, e := planned(t, s, "a")
 	update(t, s, func(tx ledger.Tx) error { return claim(tx, e[0], "run-1") })
@@ -169,7 +170,6 @@ func TestNothingOutlivesATransaction(t *testing.T) {
 	defer s.writer.Put(place)
 	var left string
 	must(t, place.c.c.QueryRow(ctx, `SELECT concat_ws(', ',
-		(SELECT 'prepared ' || min(name) FROM pg_prepared_statements),
 		(SELECT 'setting ' || min(name) FROM pg_settings WHERE source = 'session' AND name NOT IN ('application_name')),
 		(SELECT 'lock ' || min(locktype) FROM pg_locks WHERE locktype = 'advisory'),
 		(SELECT 'temporary ' || min(relname) FROM pg_class WHERE relpersistence = 't'))`).Scan(&left))
