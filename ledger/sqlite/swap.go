@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"slices"
 	"strings"
 
 	"runner/ledger"
@@ -97,8 +98,24 @@ func (sh shape) oneText() string {
 }
 
 // Swap compares status and fence in the statement that writes: a change that
-// touches no row is stale.
+// touches no row is stale. Claims mostly come last, and are equal to each
+// other but not to the rest.
 func (t *tx) Swap(changes []ledger.Change) (stale []int, err error) {
+	claims := slices.IndexFunc(changes, func(c ledger.Change) bool { return c.New.Status == ledger.Running })
+	if claims < 0 {
+		claims = len(changes)
+	}
+	if stale, err = t.swapPart(changes[:claims]); err != nil {
+		return nil, err
+	}
+	more, err := t.swapPart(changes[claims:])
+	for _, i := range more {
+		stale = append(stale, claims+i)
+	}
+	return stale, err
+}
+
+func (t *tx) swapPart(changes []ledger.Change) (stale []int, err error) {
 	var done map[int64]bool
 	if s := equalSteps(changes); len(s.changes) >= minMany {
 		if done, err = t.swapMany(s); err != nil {
