@@ -4,8 +4,6 @@ package crash
 
 import (
 	"database/sql"
-	"fmt"
-	"os"
 	"slices"
 	"testing"
 )
@@ -43,30 +41,12 @@ func TestARemovalOfGuardsKilledAtAnySystemCallGoesOn(t *testing.T) {
 	})
 	whole.plain(0)
 	archive := []string{"ledger", "archive", "--before", "2026-12-01", "--guards", "-o", "json"}
-	for _, call := range []string{"pwrite64", "write", "fsync,fdatasync", "renameat,unlinkat,flock,openat"} {
-		t.Run(call, func(t *testing.T) {
-			t.Parallel()
-			kills := 0
-			for n, survived := 1, 0; survived < 2 && !t.Failed(); n++ {
-				b := &bed{t: t, dir: t.TempDir(), ids: whole.ids}
-				b.must(os.CopyFS(b.dir, os.DirFS(whole.dir)))
-				p := b.start(needStrace(t, fmt.Sprintf("%s:signal=KILL:when=%d", call, n)), []string{"GOMAXPROCS=1"}, archive...)
-				if p.code() != -1 {
-					b.expect(p, 0)
-					survived++
-				} else {
-					kills++
-				}
-				b.plain(0)
-				b.run([]int{0}, archive...)
-				got := []int{b.rowsOf("runner_effects"), b.rowsOf("booking")}
-				if again := b.run([]int{0}, archive...).stdout(); !slices.Equal(got, []int{0, len(b.ids)}) || again != "[]\n" {
-					t.Errorf("killed at %d: guards and effects are %v, and there is still to do: %s", n, got, again)
-				}
-			}
-			if t.Logf("killed %d times", kills); kills == 0 {
-				t.Error("it was never killed")
-			}
-		})
-	}
+	killedAtEachCall(t, whole, archive, func(b *bed, n int) {
+		b.plain(0)
+		b.run([]int{0}, archive...)
+		got := []int{b.rowsOf("runner_effects"), b.rowsOf("booking")}
+		if again := b.run([]int{0}, archive...).stdout(); !slices.Equal(got, []int{0, len(b.ids)}) || again != "[]\n" {
+			b.t.Errorf("killed at %d: guards and effects are %v, and there is still to do: %s", n, got, again)
+		}
+	})
 }
