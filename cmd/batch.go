@@ -147,7 +147,7 @@ func (r *batchRun) leave(next job) {
 
 func (r *batchRun) run(ctx context.Context, j job) {
 	if j.sealed != nil {
-		r.addSealed(j.sealed)
+		r.addSealed(ctx, j, j.sealed)
 		return
 	}
 	if by := j.blocked; len(by) > 0 {
@@ -207,7 +207,7 @@ func (r *batchRun) start(ctx context.Context, j job) {
 	if errors.As(err, &sealed) { // since it was looked at
 		s := r.matchSealed(ctx, r.where, r.led, j, sealed.Batch)
 		r.failed = s.err != nil
-		r.addSealed(s)
+		r.addSealed(ctx, j, s)
 		return
 	}
 	records, rerr := recordsOf(ctx, r.led, j.task.Name, j.date, j.task.Namespace, r.o.show)

@@ -17,8 +17,9 @@ import (
 // sealedJob is a job on a batch whose records are archived: what it asks for is
 // there, or it can't be done.
 type sealedJob struct {
-	sum runner.Summary
-	err error
+	batch ledger.Batch
+	sum   runner.Summary
+	err   error
 }
 
 // folder is where archives of the ledger lie; to is another place for new ones.
@@ -76,7 +77,7 @@ func batchOf(ctx context.Context, led *ledger.Ledger, task, date string) (b ledg
 
 // matchSealed looks the records of a job up in the archive of its batch.
 func (a *app) matchSealed(ctx context.Context, where located, led *ledger.Ledger, j job, b ledger.Batch) *sealedJob {
-	s := &sealedJob{sum: runner.Summary{
+	s := &sealedJob{batch: b, sum: runner.Summary{
 		TaskName: j.task.Name, ExecuteDate: j.date, TimeZone: where.zoneName, Result: runner.Complete, StartedAt: a.now().UTC(),
 	}}
 	scope, err := a.matchArchive(ctx, where, led, j, b)
@@ -130,8 +131,13 @@ func idsOf(ctx context.Context, src runner.Source) iter.Seq2[string, error] {
 }
 
 // addSealed reports a job of which nothing is executed.
-func (r *batchRun) addSealed(s *sealedJob) {
-	r.add(s.sum, newSummary(s.sum, nil), facts(s.sum, nil))
+func (r *batchRun) addSealed(ctx context.Context, j job, s *sealedJob) {
+	records, err := r.archivedRecords(ctx, j, s)
+	if err != nil && s.err == nil {
+		s.err = err
+		s.sum.Result, s.sum.Error = runner.Invalid, err.Error()
+	}
+	r.add(s.sum, newSummary(s.sum, records), facts(s.sum, nil))
 	r.ends = append(r.ends, func() {
 		if s.err != nil {
 			r.p.fail(s.err)
@@ -139,6 +145,35 @@ func (r *batchRun) addSealed(s *sealedJob) {
 		}
 		r.p.note("%s", sealedNote(s.sum))
 	})
+}
+
+// archivedRecords are those that were asked for by name, as they were archived.
+func (r *batchRun) archivedRecords(ctx context.Context, j job, s *sealedJob) ([]recordJSON, error) {
+	if len(r.o.show) == 0 || s.err != nil {
+		return nil, nil
+	}
+	d, err := r.folder(r.where, "")
+	if err != nil {
+		return nil, err
+	}
+	f, err := d.Open(r.led, s.batch)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	rows := []recordJSON{}
+	for it, err := range f.Items() {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(r.o.show, it.Entry.BizID) {
+			rows = append(rows, newRecord(it.Entry, j.task.Namespace))
+		}
+	}
+	return rows, nil
 }
 
 func sealedNote(s runner.Summary) string {
