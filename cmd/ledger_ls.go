@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"iter"
 	"strconv"
 	"strings"
 	"time"
@@ -14,7 +13,7 @@ import (
 )
 
 func newLedgerLsCmd(a *app) *cobra.Command {
-	o := lsOptions{limit: 50}
+	var o lsOptions
 	c := &cobra.Command{
 		Use:   "ls",
 		Short: "List records, newest first",
@@ -34,9 +33,9 @@ EXIT STATUS
 }
 
 type lsOptions struct {
-	task, date, run, since, after string
-	status, bizID                 []string
-	limit                         int
+	task, date, run, since string
+	status, bizID          []string
+	pageFlags
 }
 
 func (o *lsOptions) addFlags(c *cobra.Command) {
@@ -48,8 +47,7 @@ func (o *lsOptions) addFlags(c *cobra.Command) {
 	f.StringArrayVar(&o.bizID, "biz-id", nil, "with this `ID` (repeatable), or beginning with it: 'u-10*'")
 	f.StringVar(&o.run, "run", "", "claimed last by this `RUN`")
 	f.StringVar(&o.since, "since", "", "started or ended since `WHEN`: 90m, 7d, 2026-11-28, 2026-11-28T14:00:00+08:00")
-	f.IntVar(&o.limit, "limit", o.limit, "at most `N` of them; 0: all")
-	f.StringVar(&o.after, "after", "", "go on after this `CURSOR`")
+	o.pageFlags.add(c)
 }
 
 func statusWords() string {
@@ -79,29 +77,31 @@ func runLs(ctx context.Context, a *app, c *cobra.Command, o lsOptions) error {
 		return list(a.p, recordColumns(where.zone), all[recordJSON](nil))
 	}
 	defer led.Close() // it was only read
-	pages := &lsPages{store: led.Store(), query: q, namespace: where.namespace()}
-	if err := list(a.p, recordColumns(where.zone), pages.rows(ctx)); err != nil {
+	records := &listing[recordJSON]{what: "records", size: lsPage, limit: o.limit, before: q.Before}
+	records.page = func(ctx context.Context, before int64, n int) (page []listed[recordJSON], err error) {
+		q := q
+		q.Before, q.Limit = before, n
+		err = led.Store().View(ctx, func(r ledger.Reader) error {
+			list, err := r.List(q)
+			for _, e := range list {
+				page = append(page, listed[recordJSON]{cursor: e.ID, row: newRecord(e, where.namespace())})
+			}
+			return err
+		})
+		return page, err
+	}
+	if err := records.print(ctx, a.p, recordColumns(where.zone)); err != nil || records.cut {
 		return err
-	}
-	switch {
-	case pages.cut:
-		a.p.note("the first %d are shown; go on with --after %d, or --limit 0 for all", pages.shown, pages.query.Before)
-	case pages.shown == 0 && a.p.form.forPeople():
-		a.p.note("no records match")
-	}
-	if pages.cut {
-		return nil
 	}
 	return causeOf(ctx, a.saySealed(ctx, led, q.TaskName, q.ExecuteDate))
 }
 
+const lsPage = 1000
+
 // query checks the flags and makes of them what a store understands.
 func (o lsOptions) query(a *app, c *cobra.Command, where located) (q ledger.Query, err error) {
-	q = ledger.Query{TaskName: o.task, RunID: o.run, Limit: o.limit}
-	if o.limit < 0 {
-		return q, usagef("--limit %d is negative", o.limit)
-	}
-	for _, name := range []string{"task", "run", "since", "after"} {
+	q = ledger.Query{TaskName: o.task, RunID: o.run}
+	for _, name := range []string{"task", "run", "since"} {
 		if f := c.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
 			return q, usagef("--%s is empty", name)
 		}
@@ -126,12 +126,8 @@ func (o lsOptions) query(a *app, c *cobra.Command, where located) (q ledger.Quer
 			return q, err
 		}
 	}
-	if o.after != "" {
-		if q.Before, err = strconv.ParseInt(o.after, 10, 64); err != nil || q.Before < 1 {
-			return q, withHint(usagef("--after %q is no cursor", o.after), "take the one that the previous page printed")
-		}
-	}
-	return q, nil
+	q.Before, err = o.before(c)
+	return q, err
 }
 
 // bizIDs splits --biz-id into exact ids and a prefix.
@@ -171,64 +167,6 @@ func parseSince(text string, now time.Time, loc *time.Location) (time.Time, erro
 		return time.Date(y, m, day, 0, 0, 0, 0, loc), nil
 	}
 	return time.Time{}, withHint(usagef("--since %q is not understood", text), "use 90m, 7d, 2026-11-28 or 2026-11-28T14:00:00+08:00")
-}
-
-// lsPages reads a listing in pages, each in a snapshot of its own, so that a
-// long listing neither fills memory nor holds up checkpoints.
-type lsPages struct {
-	store     ledger.Store
-	query     ledger.Query // Before moves on; Limit is of the whole listing
-	namespace string
-	shown     int
-	cut       bool // there is more
-}
-
-const lsPage = 1000
-
-func (l *lsPages) rows(ctx context.Context) iter.Seq2[recordJSON, error] {
-	return func(yield func(recordJSON, error) bool) {
-		for {
-			page, last, err := l.next(ctx)
-			for _, e := range page {
-				if !yield(newRecord(e, l.namespace), nil) {
-					return
-				}
-				l.query.Before = e.ID
-				l.shown++
-			}
-			if err != nil {
-				yield(recordJSON{}, err)
-			}
-			if err != nil || last {
-				return
-			}
-		}
-	}
-}
-
-// next reads one record more than it gives, to know whether there is more.
-func (l *lsPages) next(ctx context.Context) (page []ledger.Entry, last bool, err error) {
-	if ctx.Err() != nil {
-		return nil, true, context.Cause(ctx)
-	}
-	size := lsPage
-	if left := l.query.Limit - l.shown; l.query.Limit > 0 && left <= size {
-		size, last = left, true
-	}
-	q := l.query
-	q.Limit = size + 1
-	err = l.store.View(ctx, func(r ledger.Reader) (err error) {
-		page, err = r.List(q)
-		return err
-	})
-	if err != nil {
-		return nil, true, causeOf(ctx, err)
-	}
-	if len(page) <= size {
-		return page, true, nil
-	}
-	l.cut = last
-	return page[:size], last, nil
 }
 
 func recordColumns(loc *time.Location) []column[recordJSON] {

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"iter"
 	"strconv"
 	"time"
 
@@ -14,7 +13,7 @@ import (
 )
 
 func newRunsLsCmd(a *app) *cobra.Command {
-	o := runsLsOptions{limit: 50}
+	var o runsLsOptions
 	c := &cobra.Command{
 		Use:   "ls",
 		Short: "List invocations, newest first",
@@ -34,9 +33,9 @@ EXIT STATUS
 }
 
 type runsLsOptions struct {
-	task, date, after string
-	limit             int
-	live              bool
+	task, date string
+	live       bool
+	pageFlags
 }
 
 func (o *runsLsOptions) addFlags(c *cobra.Command) {
@@ -45,8 +44,7 @@ func (o *runsLsOptions) addFlags(c *cobra.Command) {
 	f.StringVar(&o.task, "task", "", "of this `TASK`")
 	f.StringVar(&o.date, "date", "", "of this execute `DATE` ("+dateForms[len("use "):]+")")
 	f.BoolVar(&o.live, "live", false, "only those that are alive")
-	f.IntVar(&o.limit, "limit", o.limit, "at most `N` of them; 0: all")
-	f.StringVar(&o.after, "after", "", "go on after this `CURSOR`")
+	o.pageFlags.add(c)
 }
 
 func runRunsLs(ctx context.Context, a *app, c *cobra.Command, o runsLsOptions) error {
@@ -68,26 +66,38 @@ func runRunsLs(ctx context.Context, a *app, c *cobra.Command, o runsLsOptions) e
 		return list(a.p, runColumns(where.zone), all[runJSON](nil))
 	}
 	defer led.Close() // it was only read
-	pages := &runPages{led: led, query: q, limit: o.limit, live: o.live, runsDir: runsDirOf(led)}
-	if err := list(a.p, runColumns(where.zone), pages.rows(ctx)); err != nil {
-		return causeOf(ctx, err)
+	runs := &listing[runJSON]{what: "runs", size: runsPage, limit: o.limit, before: q.Before}
+	runs.page = func(ctx context.Context, before int64, n int) ([]listed[runJSON], error) {
+		q := q
+		q.Before, q.Limit = before, n
+		return runsPageOf(ctx, led, q, o.live)
 	}
-	switch {
-	case pages.cut:
-		a.p.note("the first %d are shown; go on with --after %d, or --limit 0 for all", pages.shown, pages.last)
-	case pages.shown == 0 && a.p.form.forPeople():
-		a.p.note("no runs match")
+	return runs.print(ctx, a.p, runColumns(where.zone))
+}
+
+const runsPage = 200 // a run has its definition with it
+
+// runsPageOf reads runs, and finds out which are alive.
+func runsPageOf(ctx context.Context, led *ledger.Ledger, q ledger.RunQuery, live bool) (page []listed[runJSON], err error) {
+	var list []ledger.Run
+	err = led.Store().View(ctx, func(r ledger.Reader) (err error) {
+		list, err = r.Runs(q)
+		return err
+	})
+	for _, r := range list {
+		state, err := runState(ctx, led, &r, runsDirOf(led))
+		if err != nil {
+			return page, err
+		}
+		page = append(page, listed[runJSON]{cursor: r.No, hidden: live && state != runLive, row: newRun(r, state)})
 	}
-	return nil
+	return page, err
 }
 
 func (o *runsLsOptions) query(a *app, c *cobra.Command, where located) (q ledger.RunQuery, err error) {
 	q = ledger.RunQuery{TaskName: o.task, OpenOnly: o.live}
 	f := c.Flags()
-	switch {
-	case o.limit < 0:
-		return q, usagef("--limit %d is negative", o.limit)
-	case f.Changed("task") && o.task == "":
+	if f.Changed("task") && o.task == "" {
 		return q, usagef("--task is empty")
 	}
 	if f.Changed("date") {
@@ -95,60 +105,8 @@ func (o *runsLsOptions) query(a *app, c *cobra.Command, where located) (q ledger
 			return q, err
 		}
 	}
-	if f.Changed("after") {
-		if q.Before, err = strconv.ParseInt(o.after, 10, 64); err != nil || q.Before < 1 {
-			return q, withHint(usagef("--after %q is no cursor", o.after), "take the one that the previous page printed")
-		}
-	}
-	return q, nil
-}
-
-// runPages reads a listing of runs in pages.
-type runPages struct {
-	led     *ledger.Ledger
-	query   ledger.RunQuery // Before moves on
-	limit   int
-	live    bool
-	runsDir string
-	shown   int
-	last    int64 // the cursor
-	cut     bool
-}
-
-const runsPage = 200 // a run has its definition with it
-
-func (l *runPages) rows(ctx context.Context) iter.Seq2[runJSON, error] {
-	return func(yield func(runJSON, error) bool) {
-		l.query.Limit = runsPage
-		for {
-			var page []ledger.Run
-			err := l.led.Store().View(ctx, func(r ledger.Reader) (err error) {
-				page, err = r.Runs(l.query)
-				return err
-			})
-			for _, r := range page {
-				l.query.Before = r.No
-				var state string
-				if state, err = runState(ctx, l.led, &r, l.runsDir); err != nil {
-					break
-				}
-				if l.live && state != runLive {
-					continue
-				}
-				if l.cut = l.limit > 0 && l.shown == l.limit; l.cut || !yield(newRun(r, state), nil) {
-					return
-				}
-				l.shown++
-				l.last = r.No
-			}
-			if err != nil {
-				yield(runJSON{}, err)
-			}
-			if err != nil || len(page) < runsPage {
-				return
-			}
-		}
-	}
+	q.Before, err = o.before(c)
+	return q, err
 }
 
 // runState tells whether a run is alive. One that has just ended looks dead
