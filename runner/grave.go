@@ -67,8 +67,8 @@ func (g *grave) survivor(c claimed, found processes, believed bool, now time.Tim
 	if t > 0 {
 		s.Due = s.StartedAt.Add(t + 2*KillAfter)
 	}
-	if pid, ok := found.alive[attemptID(g.run.ID, c.entry)]; ok {
-		s.PID, s.Group = pid, groupOf(pid)
+	if m, ok := found.alive[attemptID(g.run.ID, c.entry)]; ok {
+		s.PID, s.Group = m.pid, m.group
 		return s, true
 	}
 	if !found.blind {

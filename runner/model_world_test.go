@@ -128,10 +128,10 @@ func (m *model) host(contained bool) host {
 func (m *model) processTable(asked []suspectProcess) processes {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	found := processes{alive: map[string]int{}, left: map[string]int{}}
+	found := processes{alive: map[string]member{}, left: map[string]int{}}
 	for _, a := range asked {
 		if tr, ok := m.alive[a.id]; ok && !tr.proc.plan.contained {
-			found.alive[a.id] = 1 << 30
+			found.alive[a.id] = member{pid: 1 << 30}
 		}
 	}
 	return found

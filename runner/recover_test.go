@@ -202,11 +202,11 @@ func TestARecordStaysRunningWhileSomethingOfItsAttemptIsLeft(t *testing.T) {
 	survivor := attemptID(d.row.ID, d.claims[0])
 	old := findProcesses
 	defer func() { findProcesses = old }()
-	findProcesses = func([]suspectProcess) processes { return processes{alive: map[string]int{survivor: 4711}} }
+	findProcesses = func([]suspectProcess) processes { return processes{alive: map[string]member{survivor: {pid: 4711, group: 4711}}} }
 
 	o := b.options(ids(3), quick(), succeed)
 	s := b.run(o)
-	if s.Result != IsBusy || len(s.Survivors) != 1 || s.Survivors[0].PID != 4711 || s.Executed != 1 {
+	if s.Result != IsBusy || len(s.Survivors) != 1 || s.Survivors[0].PID != 4711 || s.Survivors[0].Group != 4711 || s.Executed != 1 {
 		t.Fatalf("with a survivor: %+v", s)
 	}
 	if got := b.statuses(); got["u000001"].Status != ledger.Running || got["u000002"].Status != ledger.InDoubt || got["u000003"].Status != ledger.Done {

@@ -48,12 +48,16 @@ type suspectProcess struct {
 	pid int // of its process group; 0 if it was never written down
 }
 
-// processes is what was found of attempts, each by a pid.
+// processes is what was found of attempts.
 type processes struct {
-	alive map[string]int // in the attempt's group
-	left  map[string]int // in another one
-	blind bool           // processes can't be seen from here at all
+	alive map[string]member // of the attempt's group
+	left  map[string]int    // by pid, in another one
+	blind bool              // processes can't be seen from here at all
 }
+
+// member is a process of an attempt with its group as it was found: the process
+// may have ended since, and others of the group go on.
+type member struct{ pid, group int }
 
 // findProcesses looks for what is left of attempts.
 var findProcesses = func(attempts []suspectProcess) processes {
@@ -65,30 +69,31 @@ var findProcesses = func(attempts []suspectProcess) processes {
 			groups[a.pid] = a.id
 		}
 	}
-	found := processes{alive: map[string]int{}, left: map[string]int{}, blind: true}
+	found := processes{alive: map[string]member{}, left: map[string]int{}, blind: true}
 	pids, err := process.Pids()
 	if err != nil {
 		return found
 	}
 	for _, pid := range pids {
 		p := &process.Process{Pid: pid}
+		m := member{int(pid), groupOf(int(pid))}
 		env, err := p.Environ()
 		if int(pid) == os.Getpid() && err == nil {
 			found.blind = false
 		}
 		if errors.Is(err, fs.ErrPermission) {
 			// somebody else's process in a group of ours: rather a survivor too many
-			if id, ok := groups[groupOf(int(pid))]; ok && !zombie(p) {
-				found.alive[id] = int(pid)
+			if id, ok := groups[m.group]; ok && !zombie(p) {
+				found.alive[id] = m
 			}
 			continue
 		}
 		id := attemptOf(env)
 		g, asked := group[id]
 		switch {
-		case !asked || zombie(p):
-		case g == 0 || g == groupOf(int(pid)):
-			found.alive[id] = int(pid)
+		case !asked || m.group == 0 || zombie(p):
+		case g == 0 || g == m.group:
+			found.alive[id] = m
 		default:
 			found.left[id] = int(pid)
 		}
