@@ -157,9 +157,9 @@ func (l *Ledger) Unseal(ctx context.Context, b Batch) error {
 	})
 }
 
-// holdOpen fails with *SealedError if one of the records is archived, and
-// keeps their batches from being sealed during the transaction.
-func holdOpen(tx Tx, records []Entry) error {
+// openBatches gives the batches of records. It fails with *SealedError if one
+// of them is archived.
+func openBatches(tx Tx, records []Entry) (list []Batch, err error) {
 	seen := map[int64]bool{}
 	for _, e := range records {
 		if seen[e.BatchID] {
@@ -170,10 +170,20 @@ func holdOpen(tx Tx, records []Entry) error {
 		if err == nil {
 			err = b.open()
 		}
-		if err == nil {
-			err = tx.PutBatch(&b)
-		}
 		if err != nil {
+			return nil, err
+		}
+		list = append(list, b)
+	}
+	return list, nil
+}
+
+// keepOpen keeps batches, as they were read, from being sealed during the
+// transaction. It comes after the records were changed: nobody waits for a
+// record while he holds its batch.
+func keepOpen(tx Tx, batches []Batch) error {
+	for i := range batches {
+		if err := tx.PutBatch(&batches[i]); err != nil {
 			return err
 		}
 	}

@@ -185,8 +185,9 @@ func (l *Ledger) decide(ctx context.Context, ids []int64, d Decision, rule func(
 			if err == nil && len(entries) < len(chunk) {
 				err = ErrSealed // they were there when they were chosen
 			}
+			var batches []Batch
 			if err == nil {
-				err = holdOpen(tx, entries)
+				batches, err = openBatches(tx, entries)
 			}
 			if err != nil {
 				return err
@@ -206,7 +207,10 @@ func (l *Ledger) decide(ctx context.Context, ids []int64, d Decision, rule func(
 			if err := swapAll(tx, changes); err != nil {
 				return err
 			}
-			return tx.AddAttempts(lines)
+			if err := tx.AddAttempts(lines); err != nil {
+				return err
+			}
+			return keepOpen(tx, batches)
 		})
 		refused = append(refused, no...)
 		if err != nil {

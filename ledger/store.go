@@ -62,10 +62,12 @@ type Reader interface {
 // that nothing is built on that.
 type Tx interface {
 	Reader
-	// Lock reads a batch, as Batch does, and records that are about to be
-	// changed, as Get does. Those that another transaction is changing at this
-	// moment are busy, and not waited for.
-	Lock(task, date string, ids []int64) (b Batch, free []Entry, busy []int64, err error)
+	// Lock reads the batch of a run and, as Get does, records that the run is
+	// about to claim. Those that are running, or that another transaction is
+	// changing at this moment, may come as busy instead: they aren't waited
+	// for. Where others may take a run for dead, it fails with *UnusableError
+	// once they have, and until the transaction ends they don't.
+	Lock(run Run, ids []int64) (b Batch, free []Entry, busy []int64, err error)
 	// PutBatch writes a batch, without its counts, FirstID and LastID, which
 	// the store keeps itself. With ID 0 it inserts it if there is none for
 	// its task and date, and in any case sets ID. If another transaction has

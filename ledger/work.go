@@ -62,8 +62,12 @@ func (l *Ledger) Work(ctx context.Context, w Work) (Worked, error) {
 	return out, err
 }
 
-// work reads, decides and writes, in this order: a store far away is asked
-// three times, not once for each thing.
+// work reads, decides and writes, in this order: a store far away is mostly
+// asked three times, not once for each thing.
+//
+// Whatever waits for another transaction holds nothing that one could wait for:
+// candidates are passed by where others hold them, what the run has claimed is
+// changed by nobody else, and the batch comes last.
 func (l *Ledger) work(ctx context.Context, w Work) (out Worked, err error) {
 	buf := changesPool.Get().(*[]Change)
 	changes := *buf
@@ -77,7 +81,7 @@ func (l *Ledger) work(ctx context.Context, w Work) (out Worked, err error) {
 		}
 		var c candidates
 		var err error
-		if out.Batch, c.free, c.busy, err = tx.Lock(w.Run.TaskName, w.Run.ExecuteDate, ids); err != nil {
+		if out.Batch, c.free, c.busy, err = tx.Lock(w.Run, ids); err != nil {
 			return err
 		}
 		if len(w.Candidates) > 0 { // outcomes are never refused
@@ -91,12 +95,13 @@ func (l *Ledger) work(ctx context.Context, w Work) (out Worked, err error) {
 		out.Settled = c.settled
 		control := flow(w, now, &out)
 		changes = c.changes
+		settle := len(changes)
 		if Halted(out.Batch, w.Run.StartedAt) || !Pause(out.Batch, w.Policy, now).IsZero() {
 			out.Rest = w.Candidates
 		} else {
 			changes = choose(w, ids, c, now, &out, changes)
 		}
-		if err := write(tx, w, changes, len(c.changes), &out); err != nil {
+		if err := write(tx, w, changes, settle, &out); err != nil {
 			return err
 		}
 		if err := tx.AddAttempts(c.lines); err != nil || !control {
@@ -152,7 +157,7 @@ func write(tx Tx, w Work, changes []Change, settle int, out *Worked) error {
 var changesPool = sync.Pool{New: func() any { return new([]Change) }}
 
 func giveBackChanges(buf *[]Change, changes []Change) {
-	clear(changes)
+	clear(changes[:cap(changes)])
 	*buf = changes[:0]
 	changesPool.Put(buf)
 }
@@ -179,16 +184,19 @@ func choose(w Work, ids []int64, c candidates, now time.Time, out *Worked, chang
 			out.Rest = ids[i:]
 			break
 		}
-		if len(entries) == 0 || entries[0].ID != id { // it doesn't exist, or another run is at it
-			if others[id] {
-				out.Left = append(out.Left, Judged{Entry: Entry{ID: id}, Verdict: Verdict{Do: Busy}})
-			}
-			continue
+		var e Entry
+		there := len(entries) > 0 && entries[0].ID == id
+		if there {
+			e, entries = entries[0], entries[1:]
 		}
-		e := entries[0]
-		entries = entries[1:]
-		if at, ok := c.moved[id]; ok {
+		switch at, moved := c.moved[id]; {
+		case moved:
 			e = c.settled[at].Entry
+		case others[id]:
+			out.Left = append(out.Left, Judged{Entry: Entry{ID: id}, Verdict: Verdict{Do: Busy}})
+			continue
+		case !there: // it doesn't exist
+			continue
 		}
 		v := Judge(e, w.Policy, now, w.Asked != nil && w.Asked(e.ID))
 		if !v.Do.Starts() || Alone(e) != w.Alone || w.AskOnly && v.Do != StartCheck {

@@ -130,7 +130,7 @@ func (c *conn) judge(ctx, limited context.Context, err error) error {
 		return ctx.Err()
 	case errors.Is(context.Cause(limited), errSilent):
 		err = &lostError{errSilent}
-	case codeOf(err) == codeNoStatement: // the session is not the one that it was
+	case hasClass(err, codeNoStatement, codeIsStatement): // the session is not the one that it was
 		c.at.shared.Store(true)
 		_ = c.c.Close(ctx) // it is of no use any more
 		err = &lostError{err}

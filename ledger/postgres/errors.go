@@ -17,6 +17,7 @@ const (
 	codeSerialization  = "40001"
 	codeDeadlock       = "40P01"
 	codeNoStatement    = "26000"
+	codeIsStatement    = "42P05"
 	codeDenied         = "42501"
 	codeNoColumn       = "42703"
 	codeNoTable        = "42P01"
@@ -69,7 +70,7 @@ func passing(err error) bool {
 	case codeOf(err) == codeReadOnly: // the server has become a standby
 		return true
 	case codeOf(err) != "":
-		return hasClass(err, classConnection, classShutdown, codeTooMany, codeIdleInTransact, codeNoStatement)
+		return hasClass(err, classConnection, classShutdown, codeTooMany, codeIdleInTransact, codeNoStatement, codeIsStatement)
 	case lost(err):
 		return true
 	case errors.As(err, &dial):

@@ -19,7 +19,8 @@ const (
 	firstLeaseSQL = "UPDATE run SET lease_until = " + nowSQL + " + nullif($2::bigint, 0) WHERE id = $1 RETURNING no"
 	renewSQL      = "UPDATE run SET lease_until = " + nowSQL + " + $2::bigint WHERE id = $1 AND ended_at IS NULL AND condemned_at IS NULL"
 	condemnSQL    = "UPDATE run SET condemned_at = coalesce(condemned_at, " + nowSQL + "), lease_until = least(lease_until, " + nowSQL + ") " +
-		"WHERE id = $1 AND ended_at IS NULL AND (condemned_at IS NOT NULL OR $2::boolean OR lease_until < " + nowSQL + ")"
+		"WHERE id = $1 AND ended_at IS NULL AND (condemned_at IS NOT NULL OR $2::boolean OR lease_until < " + nowSQL + ")" +
+		" AND pg_try_advisory_xact_lock(" + aliveClass + ", hashtext($1))" // else it claims at this moment: see stayAlive
 )
 
 // Renew makes the lease of a run end d from now.

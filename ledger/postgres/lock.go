@@ -10,23 +10,33 @@ import (
 )
 
 // lockSQL answers with one row of arrays: a row for each record costs more
-// than to find it.
-const lockSQL = `SELECT array_agg(t.id), array_agg(t.batch_id), array_agg(t.fence), array_agg(t.biz_id), array_agg(t.payload) FROM (
+// than to find it. Running records are left out: to lock what another run
+// holds would make it wait, and the two for each other.
+const lockSQL = `SELECT array_agg(t.id), array_agg(t.batch_id), array_agg(t.fence), array_agg(t.biz_id), array_agg(t.payload),
+coalesce((SELECT u.ended_at IS NOT NULL OR u.condemned_at IS NOT NULL FROM run u WHERE u.id = $2), false) FROM (
 SELECT r.id, r.batch_id, r.fence, r.biz_id, r.payload FROM unnest($1::bigint[]) WITH ORDINALITY j(id, n)
-JOIN record r ON r.id = j.id ORDER BY j.n FOR NO KEY UPDATE OF r SKIP LOCKED) t`
+JOIN record r ON r.id = j.id WHERE r.status <> 1 ORDER BY j.n FOR NO KEY UPDATE OF r SKIP LOCKED) t`
+
+// stayAlive keeps others from condemning a run until this transaction ends:
+// its commit may be late, after the lease. A statement of its own, as the next
+// one must see what was committed before.
+const stayAlive = "SELECT pg_advisory_xact_lock_shared(" + aliveClass + ", hashtext($1))"
+
+// aliveClass is the class of the advisory locks by which runs are kept alive.
+const aliveClass = "1920298611"
 
 // Lock asks for the batch and the records at once. Most records were never
 // touched, and all there is to read of such a one is its key and its payload.
-func (t *tx) Lock(task, date string, ids []int64) (b ledger.Batch, free []ledger.Entry, busy []int64, err error) {
+func (t *tx) Lock(run ledger.Run, ids []int64) (b ledger.Batch, free []ledger.Entry, busy []int64, err error) {
 	var found []ledger.Batch
-	t.c.later(t.readBatches(selectBatchOf, []any{task, date}, &found))
+	t.c.later(t.readBatches(selectBatchOf, []any{run.TaskName, run.ExecuteDate}, &found))
+	if len(ids) > 0 {
+		t.c.later(step{sql: stayAlive, args: []any{run.ID}})
+	}
 	var touched []int64
 	for part := range slices.Chunk(ids, chunk) {
-		var l locked
-		if err := t.do(step{sql: lockSQL, args: []any{part}, rows: into(&l.ids, &l.batches, &l.fences, &l.keys, &l.payloads)}); err != nil {
-			return b, nil, nil, err
-		}
-		if err := t.fail(t.c.know(t.ctx, l.batches, nil)); err != nil {
+		l, err := t.lock(run, part)
+		if err != nil {
 			return b, nil, nil, err
 		}
 		for i := range l.ids {
@@ -43,7 +53,7 @@ func (t *tx) Lock(task, date string, ids []int64) (b ledger.Batch, free []ledger
 	if err := t.do(); err != nil { // where there are no ids
 		return b, nil, nil, err
 	}
-	if b, err = only(found, task, date); err != nil {
+	if b, err = only(found, run.TaskName, run.ExecuteDate); err != nil {
 		return b, nil, nil, err
 	}
 	if err := t.readTouched(free, touched); err != nil {
@@ -52,6 +62,18 @@ func (t *tx) Lock(task, date string, ids []int64) (b ledger.Batch, free []ledger
 	inOrderOf(ids, free)
 	busy, err = t.busy(ids, free)
 	return b, free, busy, err
+}
+
+func (t *tx) lock(run ledger.Run, ids []int64) (l locked, err error) {
+	var dead bool
+	err = t.do(step{sql: lockSQL, args: []any{ids, run.ID}, rows: into(&l.ids, &l.batches, &l.fences, &l.keys, &l.payloads, &dead)})
+	if err == nil && dead {
+		err = t.fail(&ledger.UnusableError{Path: "lease of run " + run.ID, Why: "it was lost, and others have taken over", Hint: "run again: what is done stays done"})
+	}
+	if err == nil {
+		err = t.fail(t.c.know(t.ctx, l.batches, nil))
+	}
+	return l, err
 }
 
 // locked is an answer to lockSQL, a list for each column.

@@ -22,6 +22,7 @@ func (c *conn) ours(pid int64) bool { return int64(c.c.PgConn().PID()) == pid }
 func (c *conn) count(steps []step) (isNew bool, prepare []string) {
 	if len(c.uses) >= maxTexts {
 		clear(c.uses)
+		c.prepared = 0 // they count again
 	}
 	for _, s := range steps {
 		c.uses[s.sql]++

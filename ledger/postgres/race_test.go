@@ -19,7 +19,7 @@ func TestAClaimSkipsWhatAnotherTransactionHolds(t *testing.T) {
 			return err
 		}
 		return other.Update(ctx, func(tx ledger.Tx) error { // doesn't wait
-			_, free, busy, err := tx.Lock(e[0].TaskName, e[0].ExecuteDate, []int64{e[2].ID, e[1].ID, e[0].ID, e[2].ID + 1000})
+			_, free, busy, err := tx.Lock(ledger.Run{ID: "run-2", TaskName: e[0].TaskName, ExecuteDate: e[0].ExecuteDate}, []int64{e[2].ID, e[1].ID, e[0].ID, e[2].ID + 1000})
 			if len(free) != 2 || free[0].BizID != "c" || free[1].BizID != "a" {
 				t.Errorf("free: %+v", free)
 			}

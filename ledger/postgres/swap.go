@@ -132,9 +132,24 @@ func (t *tx) swapGroups(changes []ledger.Change, groups []*swapGroup) (stale []i
 			}
 			d.counts[c.Old.Status]--
 			d.counts[c.New.Status]++
+			t.leaves(c)
 		}
 	}
 	return stale, nil
+}
+
+const changedSQL = "SELECT count(*) > 0 FROM record WHERE id = $1 AND status = $2 AND fence = $3 AND run_no IS NOT DISTINCT FROM (SELECT no FROM run WHERE id = $4)"
+
+// leaves makes a change the trace of this transaction, if it is a better one
+// than what it has: nobody else can have made the same claim.
+func (t *tx) leaves(c *ledger.Change) {
+	e := &c.New
+	claim := e.Status == ledger.Running
+	if e.Status == c.Old.Status && e.Fence == c.Old.Fence || t.trace.sql != "" && (!claim || t.claims) {
+		return
+	}
+	t.claims = claim
+	t.trace = step{sql: changedSQL, args: []any{e.ID, int64(e.Status), e.Fence, e.RunID}}
 }
 
 // statement makes an UPDATE of a group. A value that all its changes share is

@@ -22,6 +22,8 @@ type tx struct {
 	absent    map[batchName]bool // batches that it looked for, and that weren't there
 	planning  map[int64]bool     // batches whose planners wait for it
 	runs      map[string]int64   // numbers of the runs that its changes name
+	trace     step               // asks whether it took effect; empty: nothing would tell
+	claims    bool               // and the trace is a claim
 }
 
 // delta is what a transaction changes in the counters of a batch.
@@ -236,6 +238,7 @@ func (t *tx) PutRun(r *ledger.Run) error {
 	no := r.No
 	if no == 0 {
 		steps = append(steps, step{sql: firstLeaseSQL, args: []any{r.ID, r.Lease.Microseconds()}, rows: into(&no)})
+		t.trace = step{sql: "SELECT count(*) > 0 FROM run WHERE id = $1", args: []any{r.ID}}
 	}
 	if err := t.do(steps...); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"runner/ledger"
@@ -37,7 +38,7 @@ func (s *Store) update(ctx context.Context, place *slot, fn func(ledger.Tx) erro
 			ctx = context.WithoutCancel(ctx) // begun
 			var unknown *errUnknown
 			if errors.As(err, &unknown) {
-				if done, werr := s.whether(place, at); done || werr != nil {
+				if done, werr := s.whether(place, at, unknown.trace); done || werr != nil {
 					return werr
 				}
 			}
@@ -74,7 +75,10 @@ func (s *Store) try(ctx context.Context, c *conn, at *opened, fn func(ledger.Tx)
 }
 
 // errUnknown says that the connection broke while the server was committing.
-type errUnknown struct{ err error }
+type errUnknown struct {
+	err   error
+	trace step
+}
 
 func (e *errUnknown) Error() string { return e.err.Error() }
 
@@ -94,7 +98,7 @@ func (c *conn) commit(ctx context.Context, t *tx) error {
 	case committed: // whatever came after it
 		return nil
 	case lost(err), hasClass(err, classShutdown): // maybe told while it waited for the disk
-		return &errUnknown{err}
+		return &errUnknown{err, t.trace}
 	}
 	return err
 }
@@ -103,14 +107,15 @@ func (c *conn) commit(ctx context.Context, t *tx) error {
 // answered. The server knows by its number; while that is still under way on a
 // connection that nobody listens to, its process is ended.
 //
-// A standby that was promoted without the newest commits may have given the
-// number to another transaction: a ledger that fails over needs synchronous
-// replication, for this as for everything else that it promised.
-func (s *Store) whether(place *slot, at opened) (done bool, err error) {
+// A server that crashes gives the numbers of transactions that it has lost to
+// others, and so does a standby that was promoted without the newest commits.
+// So a number that was committed proves nothing yet: there must be a trace of
+// the transaction. One that leaves none is simply made again.
+func (s *Store) whether(place *slot, at opened, trace step) (done bool, err error) {
 	ctx := context.Background()
 	t := s.newTries()
 	for {
-		status, err := s.fate(ctx, place, at)
+		status, err := s.fate(ctx, place, at, trace)
 		switch {
 		case err == nil && status == "committed":
 			return true, nil
@@ -131,7 +136,7 @@ const fateSQL = "SELECT coalesce(pg_xact_status($1::text::xid8), 'aborted')"
 // endSQL asks for the transaction too: the process may serve another by now.
 const endSQL = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $2 AND backend_xid = $1::text::xid8::xid"
 
-func (s *Store) fate(ctx context.Context, place *slot, at opened) (status string, err error) {
+func (s *Store) fate(ctx context.Context, place *slot, at opened, trace step) (status string, err error) {
 	c, err := place.ready(ctx)
 	if err != nil {
 		return "", err
@@ -139,11 +144,34 @@ func (s *Store) fate(ctx context.Context, place *slot, at opened) (status string
 	if err := c.do(ctx, step{sql: fateSQL, args: []any{at.xact}, rows: into(&status)}); err != nil {
 		return "", err
 	}
-	if status == "in progress" {
+	switch status {
+	case "in progress":
 		// Without the right to, it ends by itself.
 		_ = c.do(ctx, step{sql: endSQL, args: []any{at.xact, at.pid}})
+	case "committed":
+		there, err := s.left(ctx, c, trace)
+		if err != nil {
+			return "", err
+		}
+		if !there {
+			return "aborted", nil
+		}
 	}
 	return status, nil
+}
+
+// left looks for the trace of a transaction. The tables may lie where only the
+// settings of a transaction lead.
+func (s *Store) left(ctx context.Context, c *conn, trace step) (there bool, err error) {
+	if trace.sql == "" {
+		return false, nil
+	}
+	defer c.rollback()
+	c.begin(beginReading, &s.clock, &opened{})
+	trace.args = slices.Clone(trace.args) // this may be asked again
+	trace.rows = into(&there)
+	err = c.do(ctx, trace)
+	return there, err
 }
 
 // passingError is one that may be gone in a moment.

@@ -67,8 +67,8 @@ func (t *tx) flush() error {
 }
 
 // Lock only reads: nobody else writes during a transaction.
-func (t *tx) Lock(task, date string, ids []int64) (b ledger.Batch, free []ledger.Entry, busy []int64, err error) {
-	if b, err = t.Batch(task, date); err == nil {
+func (t *tx) Lock(run ledger.Run, ids []int64) (b ledger.Batch, free []ledger.Entry, busy []int64, err error) {
+	if b, err = t.Batch(run.TaskName, run.ExecuteDate); err == nil {
 		free, err = t.Get(ids)
 	}
 	return b, free, nil, err
