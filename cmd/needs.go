@@ -43,6 +43,7 @@ func blocks(ctx context.Context, led *ledger.Ledger, needs []tasks.Need, date st
 		return list, nil
 	}
 	err = led.Store().View(ctx, func(r ledger.Reader) error {
+		list = nil // the store may call this again
 		for _, n := range needs {
 			b, err := r.Batch(n.Task, n.Date(date))
 			switch {

@@ -105,6 +105,7 @@ func (l *Ledger) unsealed(ctx context.Context, s Selection) error {
 func (l *Ledger) numbersOf(ctx context.Context, s Selection) (ids []int64, err error) {
 	var unknown []string
 	err = l.store.View(ctx, func(r Reader) error {
+		ids, unknown = nil, nil // the store may call this again
 		b, err := r.Batch(s.TaskName, s.ExecuteDate)
 		if err != nil {
 			return err

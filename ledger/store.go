@@ -13,7 +13,8 @@ type Store interface {
 	// ID is the ledger's own UUID, made when it was created.
 	ID() string
 	// View runs fn on one consistent snapshot. Keep it short: a long reader
-	// holds up checkpoints, or vacuum.
+	// holds up checkpoints, or vacuum. Where the snapshot is lost in the middle,
+	// fn may be called again from the start, on another one.
 	View(ctx context.Context, fn func(Reader) error) error
 	// Update runs fn in one write transaction that is durable when Update
 	// returns nil. If fn fails, nothing is written and its error is returned.

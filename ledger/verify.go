@@ -36,7 +36,11 @@ const verifyPage = 2000
 // Verify reads a batch through in one snapshot, and tells what can't be: of
 // single records, and of the counters.
 func (l *Ledger) Verify(ctx context.Context, task, date string, tell func(bizID, what string)) error {
-	return l.store.View(ctx, func(r Reader) error {
+	type finding struct{ bizID, what string }
+	var found []finding
+	err := l.store.View(ctx, func(r Reader) error {
+		found = nil // the store may call this again
+		tell := func(bizID, what string) { found = append(found, finding{bizID, what}) }
 		b, err := r.Batch(task, date)
 		if err != nil || b.Sealed() {
 			return err
@@ -66,6 +70,10 @@ func (l *Ledger) Verify(ctx context.Context, task, date string, tell func(bizID,
 		}
 		return nil
 	})
+	for _, f := range found {
+		tell(f.bizID, f.what)
+	}
+	return err
 }
 
 type verifier struct {

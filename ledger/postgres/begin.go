@@ -67,8 +67,8 @@ func (c *conn) begin(begin string, k *clock, o *opened) {
 	}}}
 }
 
-// View runs fn on one consistent snapshot. Where the connection turns out to be
-// broken before fn has read anything, another one is made.
+// View runs fn on one consistent snapshot. Where the connection breaks, it is
+// run again on another one, from the start.
 func (s *Store) View(ctx context.Context, fn func(ledger.Reader) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -80,15 +80,25 @@ func (s *Store) View(ctx context.Context, fn func(ledger.Reader) error) error {
 	defer s.readers.Put(place)
 	t := s.newTries()
 	for {
-		c, err := s.snapshot(ctx, place)
-		if err == nil {
-			defer c.rollback()
-			return fn(&reader{c: c, ctx: ctx})
-		}
-		if !t.again(ctx, err) {
+		broken, err := s.view(ctx, place, fn)
+		if broken == nil || !t.again(ctx, broken) {
 			return err
 		}
 	}
+}
+
+// view is one try of View. broken is why fn couldn't be shown the ledger.
+func (s *Store) view(ctx context.Context, place *slot, fn func(ledger.Reader) error) (broken, err error) {
+	c, err := s.snapshot(ctx, place)
+	if err != nil {
+		return err, err
+	}
+	defer c.rollback()
+	r := &reader{c: c, ctx: ctx}
+	if err = fn(r); err == nil {
+		err = r.err // fn has overlooked it
+	}
+	return r.err, err
 }
 
 func (s *Store) snapshot(ctx context.Context, place *slot) (*conn, error) {

@@ -117,6 +117,28 @@ func TestARestartOfTheServerIsSurvived(t *testing.T) {
 	}
 }
 
+func TestARestartInTheMiddleOfAReadIsSurvived(t *testing.T) {
+	server := dbtest.StartPostgres(t, dbtest.Durable...)
+	s := openAt(t, server.Address, Options{Create: true, Patience: soon})
+	planned(t, s, "a", "b")
+	calls := 0
+	var list []ledger.Entry
+	must(t, s.View(ctx, func(r ledger.Reader) (err error) {
+		if _, err = r.Batch(task, date); err != nil {
+			return err
+		}
+		if calls++; calls == 1 {
+			server.Crash(t)
+			go server.Restart(t)
+		}
+		list, err = r.List(ledger.Query{})
+		return err
+	}))
+	if calls < 2 || len(list) != 2 {
+		t.Errorf("the function ran %d times, and read %d records in the end", calls, len(list))
+	}
+}
+
 func TestAServerThatStaysAwayIsSaid(t *testing.T) {
 	s, proxy, _ := throughProxy(t)
 	s.opts.Patience = 50 * time.Millisecond

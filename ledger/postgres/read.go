@@ -117,7 +117,8 @@ func (r *reader) entries(query string, ids []int64) ([]ledger.Entry, error) {
 	return list, nil
 }
 
-func (r *reader) Count(ids []int64) (n ledger.Counts, err error) {
+func (r *reader) Count(ids []int64) (ledger.Counts, error) {
+	var n ledger.Counts
 	for part := range slices.Chunk(ids, chunk) {
 		err := r.do(step{
 			sql:  "SELECT r.status, count(*) FROM unnest($1::bigint[]) j(id) JOIN record r ON r.id = j.id GROUP BY 1",
@@ -126,7 +127,7 @@ func (r *reader) Count(ids []int64) (n ledger.Counts, err error) {
 				return nil
 			})})
 		if err != nil {
-			return n, err
+			return ledger.Counts{}, err
 		}
 	}
 	return n, nil
