@@ -67,7 +67,7 @@ type Batch struct {
 	Counts      Counts
 	FirstID     int64 // lowest and highest record number; 0 if it has none
 	LastID      int64
-	OpenPlanRun string // runs that are planning, separated by spaces; such a batch is never complete
+	OpenPlanRun string // what isn't planned yet, see openPlan; such a batch is never complete
 	PausedUntil time.Time
 	HaltedAt    time.Time
 	HaltReason  string
@@ -95,6 +95,8 @@ type Run struct {
 	// when it runs out. Both are zero in other stores.
 	Lease      time.Duration
 	LeaseUntil time.Time
+
+	Shard Shard // of its input that it plans; isn't kept
 	Definition []byte // JSON; see Definition in package runner
 	Digest     string // of Definition
 	Version    string // of the program

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"time"
 )
 
@@ -35,7 +34,8 @@ func (l *Ledger) Close() error { return l.store.Close() }
 
 // Begin notes a run, and its batch if that is new. With plan set the batch
 // counts as being planned by this run until EndPlan. A plan that died stays
-// open until another one takes its place. It fails with *SealedError.
+// open until another one takes its place, and a batch that a shard begins
+// until all shards have planned. It fails with *SealedError.
 func (l *Ledger) Begin(ctx context.Context, r *Run, plan bool) error {
 	return l.store.Update(ctx, func(tx Tx) error {
 		b, err := tx.Batch(r.TaskName, r.ExecuteDate)
@@ -49,10 +49,9 @@ func (l *Ledger) Begin(ctx context.Context, r *Run, plan bool) error {
 			return err
 		}
 		if plan {
-			if b.OpenPlanRun, err = livePlans(tx, b.OpenPlanRun, r.ID); err != nil {
+			if err := beginPlan(tx, &b, r); err != nil {
 				return err
 			}
-			b.OpenPlanRun = strings.TrimSpace(b.OpenPlanRun + " " + r.ID)
 		}
 		b.HaltedAt, b.HaltReason = time.Time{}, "" // somebody has looked
 		if err := tx.PutBatch(&b); err != nil {
@@ -64,37 +63,19 @@ func (l *Ledger) Begin(ctx context.Context, r *Run, plan bool) error {
 	})
 }
 
-// EndPlan tells that everything of the run's input is in the ledger.
-func (l *Ledger) EndPlan(ctx context.Context, r Run) error {
+// EndPlan tells that the run plans nothing more, and whether everything of its
+// input, or of its shard of it, is in the ledger.
+func (l *Ledger) EndPlan(ctx context.Context, r Run, planned bool) error {
 	return l.store.Update(ctx, func(tx Tx) error {
 		b, err := tx.Batch(r.TaskName, r.ExecuteDate)
 		if err != nil {
 			return err
 		}
-		if b.OpenPlanRun, err = livePlans(tx, b.OpenPlanRun, r.ID); err != nil {
+		if err := endPlan(tx, &b, &r, planned); err != nil {
 			return err
 		}
 		return tx.PutBatch(&b)
 	})
-}
-
-// livePlans leaves out of a list of planning runs one of them, and those that
-// have ended.
-func livePlans(r Reader, list, without string) (string, error) {
-	var live []string
-	for _, id := range strings.Fields(list) {
-		if id == without {
-			continue
-		}
-		runs, err := r.Runs(RunQuery{ID: id})
-		if err != nil {
-			return "", err
-		}
-		if len(runs) > 0 && runs[0].EndedAt.IsZero() {
-			live = append(live, id)
-		}
-	}
-	return strings.Join(live, " "), nil
 }
 
 // End notes how a run ended. A run that still holds a claim can't end: its

@@ -129,16 +129,16 @@ func TestADeadPlanIsSuperseded(t *testing.T) {
 		t.Fatalf("planned by %q", got)
 	}
 	next := b.begin("next", true)
-	b.must(b.EndPlan(t.Context(), dead)) // it was alive after all: the newer mark is not its own
+	b.must(b.EndPlan(t.Context(), dead, true)) // it was alive after all: the newer mark is not its own
 	if got := b.batch().OpenPlanRun; got != "next" {
 		t.Errorf("planned by %q, want next", got)
 	}
 	other := b.begin("rerun", false)
-	b.must(b.EndPlan(t.Context(), other))
+	b.must(b.EndPlan(t.Context(), other, true))
 	if got := b.batch().OpenPlanRun; got != "next" {
 		t.Errorf("a run without a plan has ended that of another: %q", got)
 	}
-	b.must(b.EndPlan(t.Context(), next))
+	b.must(b.EndPlan(t.Context(), next, true))
 	if got := b.batch().OpenPlanRun; got != "" {
 		t.Errorf("still planned by %q", got)
 	}
@@ -239,4 +239,51 @@ func TestADeadRunIsSettledInPages(t *testing.T) {
 	if open, err := b.OpenRuns(t.Context()); err != nil || len(open) != 0 {
 		t.Errorf("open runs %+v, %v", open, err)
 	}
+}
+
+func TestABatchThatShardsPlanIsWholeWhenAllHave(t *testing.T) {
+	const date = "2026-11-12"
+	b := newBench(t)
+	batch := func() (got ledger.Batch) {
+		t.Helper()
+		b.must(b.Store().View(t.Context(), func(r ledger.Reader) (err error) {
+			got, err = r.Batch(task, date)
+			return err
+		}))
+		return got
+	}
+	open := func(id string, s ledger.Shard) ledger.Run {
+		t.Helper()
+		r := ledger.Run{ID: id, TaskName: task, ExecuteDate: date, StartedAt: b.now, Shard: s}
+		b.must(b.Begin(t.Context(), &r, true))
+		return r
+	}
+	shards := func(want string) {
+		t.Helper()
+		if got := batch(); got.Unplanned() != want || got.Complete() != (want == "" && got.OpenPlanRun == "") {
+			t.Errorf("%q is said to be unplanned (complete: %v), want %q", got.Unplanned(), got.Complete(), want)
+		}
+	}
+	one := open("one", ledger.Shard{Index: 1, Count: 3})
+	three := open("three", ledger.Shard{Index: 3, Count: 3})
+	b.must(b.EndPlan(t.Context(), one, true))
+	shards("2, 3 of 3")
+	b.must(b.EndPlan(t.Context(), three, false)) // it left the batch to others
+	shards("2, 3 of 3")
+	if got := batch().Planning(); len(got) != 0 {
+		t.Errorf("%v are planning", got)
+	}
+	again := open("again", ledger.Shard{Index: 1, Count: 3})
+	b.must(b.EndPlan(t.Context(), again, true))
+	shards("2, 3 of 3")
+	half := open("half", ledger.Shard{Index: 1, Count: 2}) // another division of it
+	b.must(b.EndPlan(t.Context(), half, true))
+	shards("2 of 2")
+	whole := open("whole", ledger.Shard{})
+	shards("2 of 2")
+	b.must(b.EndPlan(t.Context(), whole, true))
+	shards("")
+	late := open("late", ledger.Shard{Index: 2, Count: 3}) // all of it is there already
+	b.must(b.EndPlan(t.Context(), late, true))
+	shards("")
 }

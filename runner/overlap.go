@@ -37,7 +37,7 @@ func (e *engine) meetOthers(ctx context.Context) (yields bool, err error) {
 	if yields, err = e.yields(); !yields && err == nil || e.Source == nil {
 		return yields, err
 	}
-	return yields, errors.Join(err, e.led.EndPlan(ctx, e.row))
+	return yields, errors.Join(err, e.led.EndPlan(ctx, e.row, false))
 }
 
 func (e *engine) yields() (yields bool, err error) {

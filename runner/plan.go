@@ -60,7 +60,7 @@ func (e *engine) plan(ctx context.Context) (*roaring64.Bitmap, error) {
 		return nil, err
 	}
 	e.sum.Planned = int64(scope.GetCardinality())
-	if err := e.led.EndPlan(ctx, e.row); err != nil {
+	if err := e.led.EndPlan(ctx, e.row, true); err != nil {
 		return nil, err
 	}
 	if e.IncludeAbsent {
@@ -90,7 +90,7 @@ func (e *engine) includeAbsent(ctx context.Context, scope, todo *roaring64.Bitma
 		}
 		after = page[len(page)-1].ID
 		for _, en := range page {
-			if e.Survey.shard.has(en.BizID) && scope.CheckedAdd(uint64(en.ID)) {
+			if e.Survey.shard.Has(en.BizID) && scope.CheckedAdd(uint64(en.ID)) {
 				e.sum.Absent++
 				e.sum.Planned++
 				e.note(ledger.Planned{ID: en.ID, Status: en.Status}, todo)
@@ -130,7 +130,7 @@ func chunks(src Source, s Survey, fn func([]ledger.Input) error) error {
 		if err != nil {
 			return err
 		}
-		if !s.shard.has(item.BizID) {
+		if !s.shard.Has(item.BizID) {
 			continue
 		}
 		sum = fold(sum, s.seed, item)

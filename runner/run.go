@@ -137,6 +137,7 @@ func (e *engine) begin(ctx context.Context) error {
 		ID: e.sum.RunID, TaskName: e.Task.Name, ExecuteDate: e.Date, TimeZone: e.Zone, Command: e.Command,
 		Host: e.host.Name, BootID: e.host.Boot, PID: e.host.PID, ProcessStartedAt: e.host.StartedAt,
 		File: file.path, Definition: text, Digest: digest, Version: e.Version, StartedAt: e.sum.StartedAt,
+		Shard: e.Survey.shard,
 	}
 	err = e.takeLease()
 	if err == nil {

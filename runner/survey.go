@@ -7,6 +7,9 @@ import (
 	"runner/ledger"
 )
 
+// Shard is a part of an input.
+type Shard = ledger.Shard
+
 // Survey is what reading the whole input found. Nothing is planned before.
 type Survey struct {
 	Records    int64 // different ones
@@ -33,7 +36,7 @@ func ReadThrough(src Source, shard Shard, allowEmpty bool) (Survey, error) {
 		if err := ledger.CheckBizID(item.BizID); err != nil {
 			return s, &PlaceError{Name: src.Name(), Line: item.Line, Msg: err.Error()}
 		}
-		if all++; !shard.has(item.BizID) {
+		if all++; !shard.Has(item.BizID) {
 			continue
 		}
 		n++

@@ -1,4 +1,4 @@
-package runner
+package ledger
 
 import "hash/fnv"
 
@@ -7,7 +7,8 @@ import "hash/fnv"
 // versions agree.
 type Shard struct{ Index, Count int } // Index from 1 to Count
 
-func (s Shard) has(bizID string) bool {
+// Has tells whether a record falls into the shard.
+func (s Shard) Has(bizID string) bool {
 	if s.Count <= 1 {
 		return true
 	}
