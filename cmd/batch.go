@@ -22,6 +22,7 @@ type job struct {
 	needs   []tasks.Need
 	blocked []blockJSON // not empty: it can't begin, and has no source
 	sealed  *sealedJob  // its records are archived: nothing is executed
+	unfit   error       // its input can't be used: it is left, and the others run
 }
 
 // closeSources lets go of inputs. Jobs of several dates may share one.
@@ -152,6 +153,12 @@ func (r *batchRun) run(ctx context.Context, j job) {
 	}
 	if by := j.blocked; len(by) > 0 {
 		r.block(j, by)
+		return
+	}
+	if j.unfit != nil {
+		s := r.unfit(r.where, j)
+		r.add(s, newSummary(s, nil), facts(s, nil))
+		r.ends = append(r.ends, func() { r.sayUnfit(j) })
 		return
 	}
 	by, err := blocks(ctx, r.led, j.needs, j.date) // a date before this one may be what it needs

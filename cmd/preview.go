@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"runner/ledger"
 	"runner/runner"
@@ -32,17 +33,8 @@ func (a *app) previewOn(ctx context.Context, where located, led *ledger.Ledger, 
 	rows := func(yield func(preview, error) bool) {
 		closed := false // the reader went away: count on, and say nothing more
 		for _, j := range jobs {
-			if j.sealed != nil {
-				j.sealed.sum.Result = runner.DryRun
-				sums = append(sums, newSummary(j.sealed.sum, nil))
-				a.p.note("%s", sealedNote(j.sealed.sum))
-				continue
-			}
-			if len(j.blocked) > 0 {
-				_, row := a.block(where, j, j.blocked)
-				row.Result = runner.DryRun
+			if row, idle := a.previewIdle(where, j); idle {
 				sums = append(sums, row)
-				a.sayBlocked(j, j.blocked)
 				continue
 			}
 			s, err := runner.Preview(ctx, runner.Options{
@@ -58,17 +50,38 @@ func (a *app) previewOn(ctx context.Context, where located, led *ledger.Ledger, 
 			sums = append(sums, newSummary(s, nil))
 		}
 	}
-	if a.p.form == formJSONL { // a line a record, instead of the summary
-		return list(a.p, previewColumns, rows)
+	if a.p.form == formJSONL || a.p.form == formTable && a.flags.verbose {
+		err = list(a.p, previewColumns, rows)
+	} else {
+		err = eachRow(rows, func(preview) error { return nil })
 	}
-	if a.p.form == formTable && a.flags.verbose {
-		if err := list(a.p, previewColumns, rows); err != nil {
-			return err
-		}
-	} else if err := eachRow(rows, func(preview) error { return nil }); err != nil {
-		return err
+	if err == nil && a.p.form != formJSONL { // which is a line a record, instead of the summary
+		err = a.printSummaries(sums, o.several, true)
 	}
-	return a.printSummaries(sums, o.several, true)
+	if err == nil && slices.ContainsFunc(jobs, func(j job) bool { return j.unfit != nil }) {
+		err = &errReported{exitUsage}
+	}
+	return err
+}
+
+// previewIdle is the preview of a job on whose records nothing would be done,
+// if it is one.
+func (a *app) previewIdle(where located, j job) (row summaryJSON, idle bool) {
+	switch {
+	case j.sealed != nil:
+		j.sealed.sum.Result = runner.DryRun
+		a.p.note("%s", sealedNote(j.sealed.sum))
+		return newSummary(j.sealed.sum, nil), true
+	case len(j.blocked) > 0:
+		_, row = a.block(where, j, j.blocked)
+		row.Result = runner.DryRun
+		a.sayBlocked(j, j.blocked)
+		return row, true
+	case j.unfit != nil:
+		a.sayUnfit(j)
+		return newSummary(a.unfit(where, j), nil), true
+	}
+	return row, false
 }
 
 // previewSealed finds the jobs of which nothing would be executed, and fails as
