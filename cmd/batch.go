@@ -132,6 +132,8 @@ type batchRun struct {
 	sums  []summaryJSON
 	raw   []runner.Summary
 	ends  []func() // what is to be said after the summaries
+
+	blocked []job // said once for all of them
 }
 
 // over tells whether the jobs after this one are left for the next time.
@@ -176,7 +178,10 @@ func (r *batchRun) run(ctx context.Context, j job) {
 func (r *batchRun) block(j job, by []blockJSON) {
 	s, row := r.app.block(r.where, j, by)
 	r.add(s, row, facts(s, nil))
-	r.ends = append(r.ends, func() { r.sayBlocked(j, by) })
+	j.blocked = by
+	if r.blocked = append(r.blocked, j); len(r.blocked) == 1 {
+		r.ends = append(r.ends, func() { r.sayBlocked(r.blocked) })
+	}
 }
 
 // fail is the run of a job of which the ledger couldn't tell what it needs.

@@ -26,6 +26,7 @@ func (a *app) previewJobs(ctx context.Context, where located, jobs []job, o jobO
 
 func (a *app) previewOn(ctx context.Context, where located, led *ledger.Ledger, jobs []job, o jobOptions) error {
 	var sums []summaryJSON
+	a.sayBlocked(slices.DeleteFunc(slices.Clone(jobs), func(j job) bool { return len(j.blocked) == 0 }))
 	jobs, err := a.previewSealed(ctx, where, led, jobs)
 	if err != nil {
 		return err
@@ -75,7 +76,6 @@ func (a *app) previewIdle(where located, j job) (row summaryJSON, idle bool) {
 	case len(j.blocked) > 0:
 		_, row = a.block(where, j, j.blocked)
 		row.Result = runner.DryRun
-		a.sayBlocked(j, j.blocked)
 		return row, true
 	case j.unfit != nil:
 		a.sayUnfit(j)
