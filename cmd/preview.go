@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"runner/ledger"
 	"runner/runner"
@@ -38,17 +39,24 @@ func (a *app) previewOn(ctx context.Context, where located, led *ledger.Ledger, 
 				sums = append(sums, row)
 				continue
 			}
+			var would wouldCounts
 			s, err := runner.Preview(ctx, runner.Options{
 				Ledger: led, Task: j.task, Date: j.date, Zone: where.zoneName, Source: j.source, Survey: j.survey, Records: j.records,
 			}, func(biz string, v ledger.Judged, isNew bool) bool {
-				closed = closed || !yield(newPreview(j, biz, v, isNew), nil)
+				p := newPreview(j, biz, v, isNew)
+				would.add(p, v.Entry.Status)
+				closed = closed || !yield(p, nil)
 				return true
 			})
 			if err != nil && !closed {
 				yield(preview{}, err)
 				return
 			}
-			sums = append(sums, newSummary(s, nil))
+			row := newSummary(s, nil)
+			if j.source == nil {
+				row.would = would.words()
+			}
+			sums = append(sums, row)
 		}
 	}
 	if a.p.form == formJSONL || a.p.form == formTable && a.flags.verbose {
@@ -97,6 +105,52 @@ func (a *app) previewSealed(ctx context.Context, where located, led *ledger.Ledg
 		}
 	}
 	return jobs, err
+}
+
+// wouldCounts is how many of chosen records would be what.
+type wouldCounts struct {
+	run                     ledger.Counts // by what they are now
+	check, undo, hold, wait int64
+}
+
+func (w *wouldCounts) add(p preview, now ledger.Status) {
+	switch p.Would {
+	case "run":
+		w.run[now]++
+	case "check":
+		w.check++
+	case "compensate":
+		w.undo++
+	case "hold":
+		w.hold++
+	case "wait":
+		w.wait++
+	}
+}
+
+func (w *wouldCounts) words() string {
+	var words []string
+	if n := w.run.Total(); n > 0 {
+		text := "would try " + plural(n, "record") + " again (" + countWords(newCounts(w.run)) + ")"
+		for _, s := range ledger.Statuses {
+			if w.run[s] == n {
+				text = "would try " + plural(n, strings.ReplaceAll(s.String(), "_", "-")+" record") + " again"
+			}
+		}
+		words = append(words, text)
+	}
+	for _, x := range []struct {
+		n    int64
+		text string
+	}{{w.check, "would ask the check of %s"}, {w.undo, "would compensate %s"}, {w.hold, "would leave %s to a person"}, {w.wait, "would wait for %s"}} {
+		if x.n > 0 {
+			words = append(words, fmt.Sprintf(x.text, plural(x.n, "record")))
+		}
+	}
+	if len(words) == 0 {
+		return "would do nothing"
+	}
+	return strings.Join(words, ", ")
 }
 
 // preview is what a run would do with one record.
