@@ -31,8 +31,9 @@ What was done since the backup it doesn't know. So the records that were open in
 it come back in doubt, and so does what is planned from now on for the execute
 dates from the day before the backup to today: checks are asked, idempotent
 tasks repeat, and the rest is held for a person. What had failed stays failed, and
-is counted: look whether it was done since, before you rerun it. --trust leaves all as it was in
-the backup: nothing was done since, or doing it again is harmless.
+is counted: look whether it was done since, before you rerun it. --trust leaves
+all as it was in the backup: nothing was done since, or doing it again is
+harmless.
 
 Tasks must not be running. It is refused while a run is alive.
 
