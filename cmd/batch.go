@@ -22,6 +22,7 @@ type job struct {
 	needs   []tasks.Need
 	blocked []blockJSON // not empty: it can't begin, and has no source
 	sealed  *sealedJob  // its records are archived: nothing is executed
+	unfit   error       // its input can't be used: it is left, and the others run
 }
 
 // closeSources lets go of inputs. Jobs of several dates may share one.
@@ -131,6 +132,8 @@ type batchRun struct {
 	sums  []summaryJSON
 	raw   []runner.Summary
 	ends  []func() // what is to be said after the summaries
+
+	blocked []job // said once for all of them
 }
 
 // over tells whether the jobs after this one are left for the next time.
@@ -154,6 +157,12 @@ func (r *batchRun) run(ctx context.Context, j job) {
 		r.block(j, by)
 		return
 	}
+	if j.unfit != nil {
+		s := r.unfit(r.where, j)
+		r.add(s, newSummary(s, nil), facts(s, nil))
+		r.ends = append(r.ends, func() { r.sayUnfit(j) })
+		return
+	}
 	by, err := blocks(ctx, r.led, j.needs, j.date) // a date before this one may be what it needs
 	switch {
 	case err != nil:
@@ -169,7 +178,10 @@ func (r *batchRun) run(ctx context.Context, j job) {
 func (r *batchRun) block(j job, by []blockJSON) {
 	s, row := r.app.block(r.where, j, by)
 	r.add(s, row, facts(s, nil))
-	r.ends = append(r.ends, func() { r.sayBlocked(j, by) })
+	j.blocked = by
+	if r.blocked = append(r.blocked, j); len(r.blocked) == 1 {
+		r.ends = append(r.ends, func() { r.sayBlocked(r.blocked) })
+	}
 }
 
 // fail is the run of a job of which the ledger couldn't tell what it needs.

@@ -10,6 +10,7 @@ import (
 
 	"runner/ledger"
 	"runner/runner"
+	"runner/tasks"
 )
 
 // catchUp is what run --catch-up works on.
@@ -77,6 +78,26 @@ func (o *runOptions) missedDates(ctx context.Context, a *app, where located, t r
 		slices.Reverse(u.dates)
 	}
 	return u, nil
+}
+
+// leaves tells whether a date is left because of what is wrong with its input,
+// and the others run: those of a catch-up have nothing to do with each other,
+// and the night must not be lost for one file. An input on stdin is that of all.
+func (o *runOptions) leaves(t *tasks.Task, err error) bool {
+	return o.catchUp && isUsage(err) && !t.ReadsStdin()
+}
+
+// unfit is the run of a job whose input can't be used.
+func (a *app) unfit(where located, j job) runner.Summary {
+	now := a.now().UTC()
+	return runner.Summary{
+		TaskName: j.task.Name, ExecuteDate: j.date, TimeZone: where.zoneName, Result: runner.Invalid,
+		Error: j.unfit.Error(), StartedAt: now, EndedAt: now,
+	}
+}
+
+func (a *app) sayUnfit(j job) {
+	a.p.problem(j.task.Name+" "+j.date+" was left, for its input can't be used: "+oneLine(j.unfit.Error()), hintOf(j.unfit))
 }
 
 // runnable tells whether a plain run would do anything for a batch.

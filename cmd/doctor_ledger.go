@@ -182,7 +182,7 @@ func (d *doctor) lookInto(ctx context.Context, s *sqlite.Store) error {
 		return err
 	}
 	for _, text := range h.Damage {
-		d.bad("integrity", noLedgerUse, "put a backup in its place", "%s", oneLine(text))
+		d.bad("integrity", noLedgerUse, "bring a backup back: runner ledger restore-backup FILE", "%s", oneLine(text))
 	}
 	if len(h.Damage) > 0 {
 		return nil

@@ -66,11 +66,12 @@ func runCase(r notice, class string) junit.Testcase {
 	case exitOK, exitFailed, exitInDoubt:
 		return c
 	}
-	message := strings.ReplaceAll(string(r.Result), "_", " ") + ": " + countWords(r.row.Counts)
-	for _, why := range []string{r.Error, r.HaltReason, blockWords(r.row.BlockedBy)} {
-		if why != "" {
-			message += ": " + why
-		}
+	message := strings.ReplaceAll(string(r.Result), "_", " ")
+	if r.Counts.Total() > 0 {
+		message += ": " + countWords(r.row.Counts)
+	}
+	if why := r.row.why(); why != "" {
+		message += ": " + why
 	}
 	c.Failure = &junit.Result{Message: xmlText(oneLine(message)), Type: string(r.Result), Data: xmlText(sentence(r.row))}
 	return c

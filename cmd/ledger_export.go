@@ -22,8 +22,8 @@ of sealed batches come from their archives. Memory stays flat, and runs go on
 meanwhile. No ledger is an empty list.
 
 EXIT STATUS
-  0 written; 2 usage is wrong, or an archive can't be read, 7 the ledger can't
-  be used, 129, 130, 143 interrupted.`,
+  0 written; 2 usage is wrong, 7 the ledger or an archive of it can't be used,
+  and what was written until then is not all, 129, 130, 143 interrupted.`,
 		Example: `  runner ledger export --task grant-coupon --date 2026-11 >november.csv
   runner ledger export --status failed,in_doubt -o jsonl | jq .error`,
 		Args: exactly(),
@@ -75,7 +75,7 @@ func runExport(ctx context.Context, a *app, c *cobra.Command, o exportOptions) e
 	if err != nil {
 		return causeOf(ctx, err)
 	}
-	x := exporter{led: led, statuses: statuses, namespace: where.namespace()}
+	x := exporter{where: where, led: led, statuses: statuses, namespace: where.namespace()}
 	if x.dir, err = a.folder(where, ""); err != nil {
 		return err
 	}
@@ -83,6 +83,7 @@ func runExport(ctx context.Context, a *app, c *cobra.Command, o exportOptions) e
 }
 
 type exporter struct {
+	where     located
 	led       *ledger.Ledger
 	dir       *archive.Folder
 	statuses  []ledger.Status // none: all
@@ -139,7 +140,7 @@ func (x exporter) archived(ctx context.Context, b ledger.Batch) iter.Seq2[ledger
 	return func(yield func(ledger.Entry, error) bool) {
 		f, err := x.dir.Open(x.led, b)
 		if err != nil {
-			yield(ledger.Entry{}, err)
+			yield(ledger.Entry{}, x.where.lostArchive(b, err))
 			return
 		}
 		defer f.Close()
@@ -150,7 +151,7 @@ func (x exporter) archived(ctx context.Context, b ledger.Batch) iter.Seq2[ledger
 			if err == nil && len(x.statuses) > 0 && !slices.Contains(x.statuses, it.Entry.Status) {
 				continue
 			}
-			if !yield(it.Entry, err) || err != nil {
+			if !yield(it.Entry, x.where.lostArchive(b, err)) || err != nil {
 				return
 			}
 		}

@@ -22,9 +22,10 @@ sealed is left as it is.
 It may be killed at any moment: the batch stays sealed until all of it is back.
 
 EXIT STATUS
-  0 the batch is in the ledger; 2 usage is wrong, there is no such batch, or its
-  file can't be read or isn't the one it was archived in; 5 another archive or
-  restore is at work, 7 the ledger can't be used, 129, 130, 143 interrupted.`,
+  0 the batch is in the ledger; 2 usage is wrong, there is no such batch, or
+  --from can't be read or isn't the file it was archived in; 5 another archive or
+  restore is at work, 7 the ledger or its own file of the batch can't be used,
+  129, 130, 143 interrupted.`,
 		Example: `  runner ledger restore grant-coupon --date 2026-08-11
   runner ledger restore grant-coupon --date 2026-08-11 --from /mnt/archive/grant-coupon/2026-08-11.jsonl.zst`,
 		Args: exactly("TASK"),
@@ -77,6 +78,9 @@ func runRestore(ctx context.Context, a *app, c *cobra.Command, o restoreOptions,
 	r := restoredJSON{TaskName: task, ExecuteDate: date, Result: "not_sealed", Counts: newCounts(b.Counts)}
 	if b.Sealed() {
 		if r.File, err = a.restore(ctx, where, led, b, o.from); err != nil {
+			if o.from == "" { // else it is the name that is wrong
+				err = where.lostArchive(b, err)
+			}
 			return withHint(causeOf(ctx, err), "the batch is sealed as before; --from FILE names its archive")
 		}
 		r.Result = "restored"

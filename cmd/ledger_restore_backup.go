@@ -30,8 +30,10 @@ belong to it.
 What was done since the backup it doesn't know. So the records that were open in
 it come back in doubt, and so does what is planned from now on for the execute
 dates from the day before the backup to today: checks are asked, idempotent
-tasks repeat, and the rest is held for a person. --trust leaves all as it was in
-the backup: nothing was done since, or doing it again is harmless.
+tasks repeat, and the rest is held for a person. What had failed stays failed, and
+is counted: look whether it was done since, before you rerun it. --trust leaves
+all as it was in the backup: nothing was done since, or doing it again is
+harmless.
 
 Tasks must not be running. It is refused while a run is alive.
 
@@ -55,6 +57,7 @@ type backJSON struct {
 	Backup    string `json:"backup"`
 	BackupAt  stamp  `json:"backup_at"`
 	InDoubt   int64  `json:"in_doubt"`   // records that were open in it
+	Failed    int64  `json:"failed"`     // records that had failed in it, and stay so
 	BlindFrom string `json:"blind_from"` // what is new on these execute dates comes in doubt
 	BlindTo   string `json:"blind_to"`
 	Kept      string `json:"kept"` // the ledger that was there; empty if there was none
@@ -67,7 +70,8 @@ func runRestoreBackup(ctx context.Context, a *app, o restoreBackupOptions, file 
 	if err != nil {
 		return err
 	}
-	if err := onlyFiles(where, "pg_restore brings back what pg_dump made; put what was open in it in doubt by hand"); err != nil {
+	if err := onlyFiles(where, "pg_restore brings back what pg_dump made, and nothing puts in doubt what was done since: "+
+		"before the next run set check_first: true where a task has a check; elsewhere find out, and runner ledger mark … --as done, or --as skipped where it can't be told"); err != nil {
 		return err
 	}
 	if p, err := filepath.EvalSymlinks(where.ledger); err == nil {
@@ -167,6 +171,9 @@ func (a *app) makeReady(ctx context.Context, where located, o restoreBackupOptio
 		}
 		return err
 	})
+	if err == nil {
+		v.Failed, err = failedIn(ctx, led)
+	}
 	if err == nil && !o.trust {
 		v.BlindFrom = v.BackupAt.In(where.zone).AddDate(0, 0, -1).Format(time.DateOnly)
 		v.BlindTo = a.now().In(where.zone).Format(time.DateOnly)
@@ -175,9 +182,18 @@ func (a *app) makeReady(ctx context.Context, where located, o restoreBackupOptio
 	return errors.Join(err, s.Close())
 }
 
+// failedIn counts the records that have failed.
+func failedIn(ctx context.Context, led *ledger.Ledger) (n int64, err error) {
+	batches, err := led.Batches(ctx, "", "", "")
+	for _, b := range batches {
+		n += b.Counts[ledger.Failed]
+	}
+	return n, err
+}
+
 func (a *app) sayBack(v backJSON) error {
 	if a.p.form != formTable {
-		return object(a.p, v, []field{{"ledger", v.Ledger}, {"backup of", v.BackupAt.UTC().Format(time.RFC3339)}, {"in doubt", strconv.FormatInt(v.InDoubt, 10)}, {"kept", v.Kept}})
+		return object(a.p, v, []field{{"ledger", v.Ledger}, {"backup of", v.BackupAt.UTC().Format(time.RFC3339)}, {"in doubt", strconv.FormatInt(v.InDoubt, 10)}, {"failed", strconv.FormatInt(v.Failed, 10)}, {"kept", v.Kept}})
 	}
 	if err := a.p.say("the ledger is that of %s again", v.BackupAt.UTC().Format(time.RFC3339)); err != nil {
 		return err
@@ -188,6 +204,10 @@ func (a *app) sayBack(v backJSON) error {
 	if v.BlindTo != "" {
 		a.p.warn(fmt.Sprintf("%s that were open in it are in doubt, for they may have been done since; so will be what is new on %s to %s", plural(v.InDoubt, "record"), v.BlindFrom, v.BlindTo),
 			"runner ledger ls --status in_doubt"+a.sameFlags()+" lists them; then runner ledger mark, or runner rerun --status in_doubt")
+	}
+	if v.BlindTo != "" && v.Failed > 0 {
+		a.p.warn(plural(v.Failed, "record")+" that had failed in it stay failed: what of that was tried again and done since, a rerun would do twice",
+			"runner ledger ls --status failed"+a.sameFlags()+" lists them; runner ledger mark --as done for what was done, before any rerun")
 	}
 	return nil
 }

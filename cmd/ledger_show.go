@@ -25,8 +25,8 @@ for each attempt, check, compensation and decision. One of a sealed batch is rea
 from its archive.
 
 EXIT STATUS
-  0 printed, 2 usage is wrong or there is no such record, 7 the ledger can't
-  be used.`,
+  0 printed, 2 usage is wrong or there is no such record, 7 the ledger, or the
+  archive that the record is in, can't be used.`,
 		Example: `  runner ledger show grant-coupon u-1001 --date 2026-11-28
   runner ledger show grant-coupon u-1001 --date yesterday --captured`,
 		Args: exactly("TASK", "BIZ_ID"),

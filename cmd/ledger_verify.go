@@ -22,7 +22,7 @@ on meanwhile. What is wrong is listed.
 
 EXIT STATUS
   0 nothing is wrong; 1 something is, 2 usage is wrong, 7 the ledger can't be
-  used, 129, 130, 143 interrupted.`,
+  used or isn't there, 129, 130, 143 interrupted.`,
 		Example: `  runner ledger verify
   runner ledger verify --ledger /backup/ledger-2026-11-28.db -o json`,
 		Args: exactly(),
@@ -48,17 +48,17 @@ func runVerify(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	led, err := a.openListed(ctx, where)
-	if err != nil {
-		return err
+	led, err := a.openReader(ctx, where)
+	if errors.Is(err, ledger.ErrNoLedger) { // where nothing was read, nothing is known to be right
+		err = where.noLedger(err)
 	}
-	var found []wrongJSON
-	batches := 0
-	if led != nil {
-		defer led.Close() // it was only read
-		if found, batches, err = a.verify(ctx, where, led); err != nil {
-			return causeOf(ctx, err)
-		}
+	if err != nil {
+		return causeOf(ctx, err)
+	}
+	defer led.Close() // it was only read
+	found, batches, err := a.verify(ctx, where, led)
+	if err != nil {
+		return causeOf(ctx, err)
 	}
 	if err := list(a.p, wrongColumns, all(found)); err != nil {
 		return err

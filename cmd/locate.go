@@ -119,10 +119,17 @@ func (a *app) zoneOf(c *tasks.Config) (*time.Location, string, error) {
 	return loc, c.TimeZone, nil
 }
 
+// mayCreate tells whether a ledger that isn't there is one that nobody has made
+// yet. Otherwise it is lost, and no command takes it for an empty one.
+func (l located) mayCreate() bool { return l.config == nil || l.config.CreateLedger }
+
 // openReader opens the ledger for reading. It fails with ledger.ErrNoLedger
-// if there is none.
+// if there is none yet.
 func (a *app) openReader(ctx context.Context, l located) (*ledger.Ledger, error) {
 	s, err := a.openStore(ctx, l, openOptions{readOnly: true})
+	if errors.Is(err, ledger.ErrNoLedger) && !l.mayCreate() {
+		return nil, &ledger.UnusableError{Path: l.shown(), Why: ledger.ErrNoLedger.Error(), Hint: hintOf(l.noLedger(err))}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -143,9 +150,9 @@ func (a *app) openListed(ctx context.Context, where located) (*ledger.Ledger, er
 // openWriter opens the ledger for a command that writes. A run makes it where
 // there is none, and says so.
 func (a *app) openWriter(ctx context.Context, l located, create bool) (*ledger.Ledger, store, error) {
-	s, err := a.openStore(ctx, l, openOptions{create: create && (l.config == nil || l.config.CreateLedger)})
+	s, err := a.openStore(ctx, l, openOptions{create: create && l.mayCreate()})
 	if errors.Is(err, ledger.ErrNoLedger) {
-		return nil, nil, noLedger(create, err)
+		return nil, nil, l.noLedger(err)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -156,8 +163,8 @@ func (a *app) openWriter(ctx context.Context, l located, create bool) (*ledger.L
 	return ledger.New(s), s, nil
 }
 
-func noLedger(create bool, err error) error {
-	if create {
+func (l located) noLedger(err error) error {
+	if !l.mayCreate() {
 		return withHint(err, "create_ledger is false: mount the volume it is on, or set create_ledger: true for the first run")
 	}
 	return withHint(err, "runner run makes it; --ledger PATH names another one")

@@ -218,6 +218,11 @@ func (l located) scheduled(names []string) (list []string) {
 	return list
 }
 
+// missedLine is what to do about several dates of a task that never ran.
+func missedLine(name string, due []tasks.Due) string {
+	return name + ": " + spanOfDue(due) + ": they never ran: runner run " + shellWord(name) + " --catch-up --since " + due[0].Date
+}
+
 // spanOfDue names dates in few words.
 func spanOfDue(due []tasks.Due) string {
 	switch n := len(due); n {

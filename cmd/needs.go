@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -139,9 +140,22 @@ func (a *app) block(where located, j job, by []blockJSON) (runner.Summary, summa
 	return s, row
 }
 
-func (a *app) sayBlocked(j job, by []blockJSON) {
-	a.p.problem(j.task.Name+" "+j.date+" is blocked: it needs "+blockWords(by),
-		"runner status "+shellWord(by[0].TaskName)+" --date "+by[0].ExecuteDate+a.sameFlags()+" tells more; --wait-needs 30m waits for it")
+// sayBlocked says once what is blocked. What each of several needs stands in
+// its summary.
+func (a *app) sayBlocked(blocked []job) {
+	if len(blocked) == 0 {
+		return
+	}
+	by := blocked[0].blocked
+	msg := blocked[0].task.Name + " " + blocked[0].date + " is blocked: it needs " + blockWords(by)
+	if len(blocked) > 1 {
+		names := make([]string, len(blocked))
+		for i, j := range blocked {
+			names[i] = j.task.Name + " " + j.date
+		}
+		msg = fmt.Sprintf("%d batches are blocked by what they need: %s", len(blocked), someOf(names))
+	}
+	a.p.problem(msg, "runner status "+shellWord(by[0].TaskName)+" --date "+by[0].ExecuteDate+a.sameFlags()+" tells more; --wait-needs 30m waits for it")
 }
 
 // waitToRerun is waitForNeeds for the one date of a rerun.

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"runner/ledger"
@@ -43,13 +44,21 @@ func (a *app) spendMemory() {
 	}
 }
 
+// sayRecovery says once of each dead run what was found: what becomes of it the
+// summary tells, and a survivor may be waited for after that.
 func (a *app) sayRecovery(r runner.Recovery) {
-	if r.Dead > 0 && len(r.Settled) > 0 || len(r.Runs) > 0 {
+	dead := slices.DeleteFunc(slices.Clone(r.Dead), func(id string) bool { return slices.Contains(a.dead, id) })
+	if len(dead) > 0 && (len(r.Settled) > 0 || len(r.Runs) > 0) {
+		a.dead = append(a.dead, dead...)
 		var c ledger.Counts
 		for _, s := range r.Settled {
 			c[s.Entry.Status]++
 		}
-		a.p.note("recovered from %s that died: %s", plural(int64(r.Dead), "run"), countWords(newCounts(c)))
+		left := "nothing"
+		if len(r.Settled) > 0 {
+			left = countWords(newCounts(c))
+		}
+		a.p.note("recovered from %s that died and left %s", plural(int64(len(dead)), "run"), left)
 	}
 	for _, s := range r.Survivors {
 		a.p.log.Info(survivorText(s, a.now()))

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"runner/ledger"
 	"runner/runner"
@@ -25,6 +27,7 @@ func (a *app) previewJobs(ctx context.Context, where located, jobs []job, o jobO
 
 func (a *app) previewOn(ctx context.Context, where located, led *ledger.Ledger, jobs []job, o jobOptions) error {
 	var sums []summaryJSON
+	a.sayBlocked(slices.DeleteFunc(slices.Clone(jobs), func(j job) bool { return len(j.blocked) == 0 }))
 	jobs, err := a.previewSealed(ctx, where, led, jobs)
 	if err != nil {
 		return err
@@ -32,43 +35,61 @@ func (a *app) previewOn(ctx context.Context, where located, led *ledger.Ledger, 
 	rows := func(yield func(preview, error) bool) {
 		closed := false // the reader went away: count on, and say nothing more
 		for _, j := range jobs {
-			if j.sealed != nil {
-				j.sealed.sum.Result = runner.DryRun
-				sums = append(sums, newSummary(j.sealed.sum, nil))
-				a.p.note("%s", sealedNote(j.sealed.sum))
-				continue
-			}
-			if len(j.blocked) > 0 {
-				_, row := a.block(where, j, j.blocked)
-				row.Result = runner.DryRun
+			if row, idle := a.previewIdle(where, j); idle {
 				sums = append(sums, row)
-				a.sayBlocked(j, j.blocked)
 				continue
 			}
+			var would wouldCounts
 			s, err := runner.Preview(ctx, runner.Options{
 				Ledger: led, Task: j.task, Date: j.date, Zone: where.zoneName, Source: j.source, Survey: j.survey, Records: j.records,
 			}, func(biz string, v ledger.Judged, isNew bool) bool {
-				closed = closed || !yield(newPreview(j, biz, v, isNew), nil)
+				p := newPreview(j, biz, v, isNew)
+				would.add(p, v.Entry.Status)
+				closed = closed || !yield(p, nil)
 				return true
 			})
 			if err != nil && !closed {
 				yield(preview{}, err)
 				return
 			}
-			sums = append(sums, newSummary(s, nil))
+			row := newSummary(s, nil)
+			if j.source == nil {
+				row.would = would.words()
+			}
+			sums = append(sums, row)
 		}
 	}
-	if a.p.form == formJSONL { // a line a record, instead of the summary
-		return list(a.p, previewColumns, rows)
+	if a.p.form == formJSONL || a.p.form == formTable && a.flags.verbose {
+		err = list(a.p, previewColumns, rows)
+	} else {
+		err = eachRow(rows, func(preview) error { return nil })
 	}
-	if a.p.form == formTable && a.flags.verbose {
-		if err := list(a.p, previewColumns, rows); err != nil {
-			return err
-		}
-	} else if err := eachRow(rows, func(preview) error { return nil }); err != nil {
-		return err
+	if err == nil && a.p.form != formJSONL { // which is a line a record, instead of the summary
+		err = a.printSummaries(sums, o.several, true)
 	}
-	return a.printSummaries(sums, o.several, true)
+	if err == nil && slices.ContainsFunc(jobs, func(j job) bool { return j.unfit != nil }) {
+		err = &errReported{exitUsage}
+	}
+	return err
+}
+
+// previewIdle is the preview of a job on whose records nothing would be done,
+// if it is one.
+func (a *app) previewIdle(where located, j job) (row summaryJSON, idle bool) {
+	switch {
+	case j.sealed != nil:
+		j.sealed.sum.Result = runner.DryRun
+		a.p.note("%s", sealedNote(j.sealed.sum))
+		return newSummary(j.sealed.sum, nil), true
+	case len(j.blocked) > 0:
+		_, row = a.block(where, j, j.blocked)
+		row.Result = runner.DryRun
+		return row, true
+	case j.unfit != nil:
+		a.sayUnfit(j)
+		return newSummary(a.unfit(where, j), nil), true
+	}
+	return row, false
 }
 
 // previewSealed finds the jobs of which nothing would be executed, and fails as
@@ -84,6 +105,52 @@ func (a *app) previewSealed(ctx context.Context, where located, led *ledger.Ledg
 		}
 	}
 	return jobs, err
+}
+
+// wouldCounts is how many of chosen records would be what.
+type wouldCounts struct {
+	run                     ledger.Counts // by what they are now
+	check, undo, hold, wait int64
+}
+
+func (w *wouldCounts) add(p preview, now ledger.Status) {
+	switch p.Would {
+	case "run":
+		w.run[now]++
+	case "check":
+		w.check++
+	case "compensate":
+		w.undo++
+	case "hold":
+		w.hold++
+	case "wait":
+		w.wait++
+	}
+}
+
+func (w *wouldCounts) words() string {
+	var words []string
+	if n := w.run.Total(); n > 0 {
+		text := "would try " + plural(n, "record") + " again (" + countWords(newCounts(w.run)) + ")"
+		for _, s := range ledger.Statuses {
+			if w.run[s] == n {
+				text = "would try " + plural(n, strings.ReplaceAll(s.String(), "_", "-")+" record") + " again"
+			}
+		}
+		words = append(words, text)
+	}
+	for _, x := range []struct {
+		n    int64
+		text string
+	}{{w.check, "would ask the check of %s"}, {w.undo, "would compensate %s"}, {w.hold, "would leave %s to a person"}, {w.wait, "would wait for %s"}} {
+		if x.n > 0 {
+			words = append(words, fmt.Sprintf(x.text, plural(x.n, "record")))
+		}
+	}
+	if len(words) == 0 {
+		return "would do nothing"
+	}
+	return strings.Join(words, ", ")
 }
 
 // preview is what a run would do with one record.

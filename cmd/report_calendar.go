@@ -2,9 +2,12 @@ package cmd
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fatih/color"
+
+	"runner/tasks"
 )
 
 const (
@@ -200,21 +203,47 @@ func (r *report) span() string {
 // below says what to do, of the newest days.
 func (r *report) below(a *app) string {
 	var b strings.Builder
-	needs := r.needs()
-	for i, n := range needs {
+	lines, days := needLines(r.needs())
+	for i, text := range lines {
 		if i == 0 {
 			b.WriteByte('\n')
 		}
 		if i == maxTold {
-			fmt.Fprintf(&b, "and %s more: runner status%s\n", plural(int64(len(needs)-maxTold), "day"), a.sameFlags())
+			left := 0
+			for _, n := range days[i:] {
+				left += n
+			}
+			fmt.Fprintf(&b, "and %s more: runner status%s\n", plural(int64(left), "day"), a.sameFlags())
 			break
 		}
-		b.WriteString(visible(n.task+" "+n.date+": "+n.words()) + "\n")
+		b.WriteString(visible(text) + "\n")
 	}
 	if o := r.older; o.batches > 0 {
 		fmt.Fprintf(&b, "before %s: %s: runner status%s\n", r.from(), o.words(), a.sameFlags())
 	}
 	return b.String()
+}
+
+// needLines says what to do in lines, and of how many days each is: those of a
+// task that never ran have one for all.
+func needLines(needs []reportNeed) (lines []string, days []int) {
+	missed := map[string][]tasks.Due{}
+	for _, n := range slices.Backward(needs) {
+		if n.mark == markMissing {
+			missed[n.task] = append(missed[n.task], tasks.Due{Date: n.date})
+		}
+	}
+	for _, n := range needs {
+		due := missed[n.task]
+		switch {
+		case n.mark != markMissing || len(due) == 1:
+			lines, days = append(lines, n.task+" "+n.date+": "+n.words()), append(days, 1)
+		case len(due) > 1:
+			lines, days = append(lines, missedLine(n.task, due)), append(days, len(due))
+			missed[n.task] = nil // said
+		}
+	}
+	return lines, days
 }
 
 // reportNeed is what a person should do about a day.

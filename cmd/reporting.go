@@ -6,14 +6,15 @@ import (
 	"runner/runner"
 )
 
-// reporting runs fn and, where JSON is wanted, turns an error into a summary
-// too: a script that reads stdout learns what happened in any case.
+// reporting runs fn and, where JSON or Markdown is wanted, turns an error into a
+// summary too: who reads stdout alone, a script or the page of a CI job, learns
+// what happened in any case.
 func (a *app) reporting(task string, c *cobra.Command, fn func() error) error {
 	err := fn()
-	if err == nil || isReported(err) || a.p.form != formJSON && a.p.form != formJSONL {
+	if err == nil || isReported(err) || a.p.form == formTable || a.p.form == formCSV {
 		return err
 	}
-	if perr := writeJSON(a.p.out, newSummary(a.failedSummary(task, c, err), nil), "\n"); perr != nil {
+	if perr := a.printSummaries([]summaryJSON{newSummary(a.failedSummary(task, c, err), nil)}, false, true); perr != nil {
 		return perr
 	}
 	return err

@@ -14,7 +14,8 @@ type app struct {
 	env
 	flags   sharedFlags
 	p       *printer
-	started bool // a command's run function was reached
+	started bool     // a command's run function was reached
+	dead    []string // runs that were said to have died
 }
 
 // sharedFlags are those that every command has.

@@ -21,20 +21,23 @@ func newRunCmd(a *app) *cobra.Command {
 date. What is done is skipped, what was cut off goes on. What failed for good
 stays failed: runner rerun tries it again.
 
-Nothing is executed before the whole input has been read and found valid. When
-all goes well and nobody looks (stderr is no terminal), nothing is printed.
+Nothing is executed before the whole input, of all dates, has been read and found
+valid. When all goes well and nobody looks (stderr is no terminal), nothing is
+printed.
 
 With --catch-up the dates are those that runner gaps lists and on which a run
 can do something, the oldest first. Those that wait for a person, because records
-failed or are in doubt, are named on stderr and count for the exit code. On a
-date for which a task that this one needs is not complete nothing is read,
-planned or started.
+failed or are in doubt, are named on stderr and count for the exit code. So are
+those whose input can't be read or is not valid: nothing is done on them, and the
+others run. On a date for which a task that this one needs is not complete
+nothing is read, planned or started.
 
 EXIT STATUS
   0 complete, 1 some records failed, 2 usage, configuration or input is wrong
-  and nothing was executed, 3 records in doubt need a person, 4 halted, 5 busy
-  or waiting, 6 blocked by a task that this one needs, 7 the ledger can't be
-  used, 129, 130, 143 interrupted.`,
+  and nothing was executed (with --catch-up: on the dates with a wrong input), 3
+  records in doubt need a person, 4 halted, 5 busy or waiting, 6 blocked by a
+  task that this one needs, 7 the ledger can't be used, 129, 130, 143
+  interrupted.`,
 		Example: `  runner run grant-coupon --date yesterday
   runner run grant-coupon --catch-up --max-dates 7 --wait-needs 30m
   runner run grant-coupon --from late-users.csv -j 4 -o json`,
@@ -157,38 +160,6 @@ func runRun(ctx context.Context, a *app, c *cobra.Command, o runOptions, name st
 	return a.runJobs(ctx, where, ready, opts)
 }
 
-// read reads the input of each date through, before anything is done on any.
-func (o *runOptions) read(ctx context.Context, a *app, t *tasks.Task, built runner.Task, dates []string, blocked map[string][]blockJSON) ([]job, error) {
-	shard, err := parseShard(o.shard, a.getenv)
-	if err != nil {
-		return nil, err
-	}
-	var ready []job
-	var shared *job // with the input that is the same on each date, for stdin can be read once
-	for _, date := range dates {
-		j := job{task: built, date: date, needs: t.Needs, blocked: blocked[date]}
-		switch {
-		case len(j.blocked) > 0: // its input may not be there yet
-		case shared != nil:
-			j.source, j.survey = shared.source, shared.survey
-		default:
-			src, err := o.source(a, t, date)
-			if err != nil {
-				return ready, asUsage(err)
-			}
-			j.source = src
-			if err := j.readThrough(ctx, shard); err != nil {
-				return append(ready, j), err
-			}
-			if o.from != "" || t.ReadsStdin() {
-				shared = &j
-			}
-		}
-		ready = append(ready, j)
-	}
-	return ready, nil
-}
-
 // build makes the task ready, with what the flags say of it.
 func (o *runOptions) build(c *cobra.Command, t *tasks.Task) (runner.Task, error) {
 	if c.Flags().Changed("timeout") {
@@ -231,46 +202,5 @@ func (o *runOptions) jobOptions(command string, c *cobra.Command, dates int, n *
 		command: command, limit: o.limit, dryRun: o.dryRun, several: dates > 1,
 		show: o.bizIDs, asked: c.Flags().Changed("output"), progress: o.progress.value,
 		fill: func(r *runner.Options) { o.fill(c, r) },
-	}
-}
-
-// source is where the records of a date come from: --from, the task's own
-// records, or --biz-id in a task without records; otherwise --biz-id picks.
-func (o *runOptions) source(a *app, t *tasks.Task, date string) (runner.Source, error) {
-	fields, err := parseFields(o.set)
-	if err != nil {
-		return nil, err
-	}
-	var src runner.Source
-	switch {
-	case o.from != "":
-		src, err = t.SourceFrom(tasks.SourceOptions{Path: o.from, Format: o.format, Stdin: a.stdin, Fields: fields})
-	case len(o.bizIDs) > 0 && !t.HasRecords:
-		return tasks.OpenSource(tasks.SourceOptions{IDs: o.bizIDs, Fields: fields})
-	default:
-		src, err = t.Source(date, a.stdin, fields...)
-	}
-	if err != nil || len(o.bizIDs) == 0 {
-		return src, err
-	}
-	return &picked{Source: src, ids: o.bizIDs}, nil
-}
-
-// readThrough reads the whole input of a job before anything is done. When
-// ctx ends it leaves a source alone that may never say anything more.
-func (j *job) readThrough(ctx context.Context, s runner.Shard) error {
-	done := make(chan error, 1)
-	go func() {
-		survey, err := runner.ReadThrough(j.source, s, j.task.AllowEmpty)
-		if err == nil {
-			j.survey = survey
-		}
-		done <- err
-	}()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }

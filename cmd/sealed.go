@@ -81,15 +81,16 @@ func (a *app) matchSealed(ctx context.Context, where located, led *ledger.Ledger
 		TaskName: j.task.Name, ExecuteDate: j.date, TimeZone: where.zoneName, Result: runner.Complete, StartedAt: a.now().UTC(),
 	}}
 	scope, err := a.matchArchive(ctx, where, led, j, b)
-	s.sum.Planned, s.sum.Counts, s.sum.Duplicates = scope.Counts.Total()+scope.Missing, scope.Counts, scope.Repeats
-	s.sum.AlreadyDone, s.sum.Absent = scope.Counts[ledger.Done], b.Counts.Total()-scope.Counts.Total()
+	if err == nil { // else nothing is known of them
+		s.sum.Planned, s.sum.Counts, s.sum.Duplicates = scope.Counts.Total()+scope.Missing, scope.Counts, scope.Repeats
+		s.sum.AlreadyDone, s.sum.Absent = scope.Counts[ledger.Done], b.Counts.Total()-scope.Counts.Total()
+	}
 	s.sum.EndedAt = a.now().UTC()
 	sealed := &ledger.SealedError{Batch: b}
 	back := restoreLine(b.TaskName, b.ExecuteDate)
 	switch {
 	case err != nil:
-		s.err = withHint(usagef("%v, and whether they hold those asked for can't be told: %w", sealed, err),
-			"nothing was executed; make the file readable, or bring it back and do: %s", back)
+		s.err = withHint(where.lostArchive(b, err), "nothing was executed, for whether those asked for were done can't be told; make the file readable, or bring it back and do: %s", back)
 	case scope.Missing > 0:
 		names := someOf(scope.Unknown)
 		if scope.Missing > int64(len(scope.Unknown)) {
@@ -98,10 +99,31 @@ func (a *app) matchSealed(ctx context.Context, where located, led *ledger.Ledger
 		s.err = withHint(usagef("%w, and %s of the input never belonged to it: %s", sealed, plural(scope.Missing, "record"), names),
 			"nothing was executed; %s brings the batch back, then it can be run", back)
 	}
-	if s.err != nil {
-		s.sum.Result, s.sum.Error = runner.Invalid, s.err.Error()
-	}
+	s.fail(s.err)
 	return s
+}
+
+// fail makes an error, if it is one, the result of a sealed job.
+func (s *sealedJob) fail(err error) {
+	if err == nil {
+		return
+	}
+	s.err, s.sum.Error, s.sum.Result = err, err.Error(), runner.Invalid
+	if codeOfError(err) == exitLedger {
+		s.sum.Result = runner.LedgerError
+	}
+}
+
+// lostArchive is the error of a command that needs the archive of a batch.
+// The file is part of what the ledger promised: without it the ledger can't be
+// used, and nothing is wrong with the command.
+func (l located) lostArchive(b ledger.Batch, err error) error {
+	var file *archive.FileError
+	if !errors.As(err, &file) {
+		return err
+	}
+	return &ledger.UnusableError{Path: l.shown(), Why: (&ledger.SealedError{Batch: b}).Error(), Err: err,
+		Hint: "make the file readable; " + restoreLine(b.TaskName, b.ExecuteDate) + " --from FILE brings the batch back"}
 }
 
 func (a *app) matchArchive(ctx context.Context, where located, led *ledger.Ledger, j job, b ledger.Batch) (s archive.Scope, err error) {
@@ -133,9 +155,8 @@ func idsOf(ctx context.Context, src runner.Source) iter.Seq2[string, error] {
 // addSealed reports a job of which nothing is executed.
 func (r *batchRun) addSealed(ctx context.Context, j job, s *sealedJob) {
 	records, err := r.archivedRecords(ctx, j, s)
-	if err != nil && s.err == nil {
-		s.err = err
-		s.sum.Result, s.sum.Error = runner.Invalid, err.Error()
+	if s.err == nil {
+		s.fail(r.where.lostArchive(s.batch, err))
 	}
 	r.add(s.sum, newSummary(s.sum, records), facts(s.sum, nil))
 	r.ends = append(r.ends, func() {
@@ -222,7 +243,7 @@ func (a *app) archivedStory(ctx context.Context, where located, led *ledger.Ledg
 	}
 	f, err := d.Open(led, b)
 	if err != nil {
-		return e, nil, withHint(fmt.Errorf("%v: %w", &ledger.SealedError{Batch: b}, err), "make the file readable; %s --from FILE brings the batch back", restoreLine(b.TaskName, b.ExecuteDate))
+		return e, nil, where.lostArchive(b, err)
 	}
 	defer f.Close()
 	for it, err := range f.Items() {
@@ -230,7 +251,7 @@ func (a *app) archivedStory(ctx context.Context, where located, led *ledger.Ledg
 			err = ctx.Err()
 		}
 		if err != nil {
-			return e, nil, err
+			return e, nil, where.lostArchive(b, err)
 		}
 		if it.Entry.BizID == k.BizID {
 			a.p.note("%s %s is sealed: this is from its archive, %s", b.TaskName, b.ExecuteDate, d.Path(b))

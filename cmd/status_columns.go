@@ -49,6 +49,12 @@ func (r statusJSON) tint(p palette) *color.Color {
 
 // below is what people read under the table.
 func (r statusJSON) below(loc *time.Location) (lines []string) {
+	switch {
+	case r.groupLine != "":
+		return []string{r.groupLine}
+	case r.grouped:
+		return nil
+	}
 	for _, n := range r.notes(loc) {
 		lines = append(lines, r.TaskName+" "+r.ExecuteDate+": "+n)
 	}

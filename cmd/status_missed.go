@@ -41,11 +41,16 @@ func (v *statusView) missed(names []string, batches []ledger.Batch, from, to str
 			notes = append(notes, plural(int64(more), "older date")+" of "+name+" never ran: runner gaps "+shellWord(name)+" lists them")
 			due = due[more:]
 		}
-		for _, d := range due {
-			rows = append(rows, statusJSON{
+		for i, d := range due {
+			r := statusJSON{
 				TaskName: name, ExecuteDate: d.Date, TimeZone: v.where.zoneName, State: stateMissing, Runs: []statusRun{},
-				Needs: []statusNeed{{stateMissing, 0, "it never ran", "runner run " + shellWord(name) + " --date " + d.Date}},
-			})
+				Needs:   []statusNeed{{stateMissing, 0, "it never ran", "runner run " + shellWord(name) + " --date " + d.Date}},
+				grouped: len(due) > 1,
+			}
+			if r.grouped && i == len(due)-1 { // the newest stands first
+				r.groupLine = missedLine(name, due)
+			}
+			rows = append(rows, r)
 		}
 	}
 	slices.SortFunc(rows, statusJSON.newerFirst)

@@ -36,6 +36,9 @@ type statusJSON struct {
 	TimeLeftMS    *int64       `json:"time_left_ms"`
 	Runs          []statusRun  `json:"runs"` // that have not ended
 	Needs         []statusNeed `json:"needs"`
+
+	grouped   bool   // its needs are said with those of other dates:
+	groupLine string // here, if not empty
 }
 
 type statusRun struct {

@@ -38,6 +38,7 @@ type summaryJSON struct {
 
 	yielded  bool // busy, and content
 	halted   string
+	would    string         // of a dry run of chosen records
 	troubled []ledger.Entry // the first few that failed or are in doubt
 }
 
@@ -181,7 +182,14 @@ func (s summaryJSON) why() string {
 // sentence is a summary in one line.
 func sentence(s summaryJSON) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s (%s): %s", s.TaskName, s.ExecuteDate, s.TimeZone, strings.ReplaceAll(string(s.Result), "_", " "))
+	b.WriteString(s.TaskName)
+	if s.ExecuteDate != "" { // else it came to none
+		fmt.Fprintf(&b, " %s (%s)", s.ExecuteDate, s.TimeZone)
+	}
+	b.WriteString(": " + strings.ReplaceAll(string(s.Result), "_", " "))
+	if s.would != "" {
+		return b.String() + ": " + s.would
+	}
 	if s.Result == runner.DryRun {
 		fmt.Fprintf(&b, ": of %s %d new; now %s", plural(s.Planned, "record"), s.New, countWords(s.Counts))
 	} else if s.Planned > 0 {

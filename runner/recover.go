@@ -18,7 +18,7 @@ type Recovery struct {
 	Survivors []Survivor
 	Leftovers []Leftover
 	Alive     []ledger.Run // runs that need no recovery
-	Dead      int          // runs that were found dead, also those kept for survivors
+	Dead      []string     // runs that were found dead, also those kept for survivors
 	// Closed lists runs whose run file may not be opened from here.
 	Closed []ClosedRun
 }
@@ -91,7 +91,7 @@ func (r *recoverer) one(ctx context.Context, run ledger.Run, rec *Recovery) erro
 	}
 	left, err := r.dig(ctx, g, rec)
 	if live == dead || len(g.claims) > 0 { // else it has just ended by itself
-		rec.Dead++
+		rec.Dead = append(rec.Dead, run.ID)
 	}
 	if err != nil || left > 0 {
 		return err

@@ -44,7 +44,7 @@ func (r *recoverer) leased(ctx context.Context, run ledger.Run, rec *Recovery) e
 		rec.Survivors = append(rec.Survivors, survivors...)
 		return nil
 	}
-	rec.Dead++
+	rec.Dead = append(rec.Dead, run.ID)
 	// Again, now that it can claim nothing more.
 	if err := r.read(ctx, g, rec); err != nil {
 		return err

@@ -184,7 +184,7 @@ func (e *engine) recover(ctx context.Context) error {
 		}
 	}
 	e.others = rec.Alive
-	if rec.Dead > 0 || len(rec.Survivors) > 0 || len(rec.Settled) > 0 || len(rec.Closed) > 0 && !e.toldClosed {
+	if len(rec.Dead) > 0 || len(rec.Survivors) > 0 || len(rec.Settled) > 0 || len(rec.Closed) > 0 && !e.toldClosed {
 		e.toldClosed = e.toldClosed || len(rec.Closed) > 0
 		e.Observe(Event{Recovery: &rec})
 	}

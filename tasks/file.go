@@ -11,7 +11,7 @@ type configFile struct {
 	Ledger       string               `yaml:"ledger" default:".runner/ledger.db beside the file" jsonschema_description:"Where it is kept what was done: a file, or postgres://user:password@host/database. ${NAME} is replaced by that environment variable."`
 	Lease        Duration             `yaml:"lease" default:"30s" jsonschema_description:"With a ledger on PostgreSQL: after so long without a sign of life a run counts as dead and others take over what it held. Its own actions are ended before."`
 	Namespace    string               `yaml:"namespace" jsonschema_description:"Goes into idempotency keys. Set it where two projects write to one business database."`
-	CreateLedger bool                 `yaml:"create_ledger" default:"true" jsonschema_description:"With false a missing ledger is an error (exit 7) instead of a new one."`
+	CreateLedger bool                 `yaml:"create_ledger" default:"true" jsonschema_description:"With false a missing ledger is an error (exit 7) instead of a new or an empty one, whatever the command."`
 	TimeZone     string               `yaml:"timezone" default:"the system's" jsonschema_description:"In which today is meant, such as Asia/Shanghai or UTC."`
 	Databases    decode.Map[string]   `yaml:"databases" jsonschema_description:"Addresses of business databases by name, for sql. ${NAME} is replaced by that environment variable; passwords are masked everywhere."`
 	Tasks        decode.Map[taskFile] `yaml:"tasks" jsonschema:"required" jsonschema_description:"The tasks by name; at least one."`

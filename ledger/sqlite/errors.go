@@ -24,6 +24,17 @@ const (
 	codeNotADB   = 26
 )
 
+// restoreBackup is the one way to bring a backup back: a copy of the file would
+// do again what was done since.
+const restoreBackup = "runner ledger restore-backup FILE"
+
+// notSQLite says that a file is no database. It may have been a ledger, and
+// another one in its place would be empty: all would be done again.
+func notSQLite(path string, err error) error {
+	return &ledger.UnusableError{Path: path, Why: "it is not an SQLite database", Err: err,
+		Hint: "if it was the ledger it is damaged, and a backup is brought back with: " + restoreBackup + "; if it never was, correct the path (--ledger)"}
+}
+
 // codeOf is the primary code, 0 if err isn't SQLite's.
 func codeOf(err error) int {
 	var e *sqlite3.Error
@@ -55,10 +66,9 @@ func explain(path string, err error) error {
 		e.Hint = "check the owner and the mode of it, of " + path + "-wal and of their folder"
 	case codeCorrupt:
 		e.Why = "the file is damaged"
-		e.Hint = "check it with: runner doctor; then put a backup in its place"
+		e.Hint = "check it with: runner doctor; a backup is brought back with: " + restoreBackup
 	case codeNotADB:
-		e.Why = "it is not an SQLite database"
-		e.Hint = "name another file with --ledger"
+		return notSQLite(path, err)
 	case codeBusy, codeProtocol:
 		e.Why = "another process has been writing to it for more than 10 s"
 		e.Hint = "find it with: fuser -v " + path + "; a stopped or hanging process may hold it"

@@ -62,8 +62,7 @@ func firstBytes(path string) ([]byte, error) {
 // parseHeader follows https://www.sqlite.org/fileformat.html, section 1.3.
 func parseHeader(path string, b []byte, size int64) (header, error) {
 	if len(b) < 108 || string(b[:16]) != "SQLite format 3\x00" {
-		return header{}, &ledger.UnusableError{Path: path, Why: "it is not an SQLite database",
-			Hint: "name another file with --ledger"}
+		return header{}, notSQLite(path, nil)
 	}
 	h := header{
 		wal:     b[18] == 2 && b[19] == 2,
