@@ -182,8 +182,11 @@ func (d *doctor) idle(b ledger.Batch) (found []findingJSON) {
 	if b.PausedUntil.After(now) {
 		add(false, "paused until %s, as its action asked for", b.PausedUntil.In(d.where.zone).Format(time.RFC3339))
 	}
-	if b.OpenPlanRun != "" {
-		add(old, "its plan was cut off with run %s, so it is not all there", strings.Join(strings.Fields(b.OpenPlanRun), ", "))
+	if runs := b.Planning(); len(runs) > 0 {
+		add(old, "its plan was cut off with run %s, so it is not all there", strings.Join(runs, ", "))
+	}
+	if shards := b.Unplanned(); shards != "" {
+		add(old, "nobody has planned shard %s, so it is not all there", shards)
 	}
 	if b.Open() > 0 {
 		var open ledger.Counts

@@ -192,6 +192,9 @@ func whyIncomplete(r statusJSON) string {
 	if c != (countsJSON{}) {
 		why = append(why, countWords(c))
 	}
+	if r.Unplanned != "" {
+		why = append(why, "nobody has planned shard "+r.Unplanned)
+	}
 	if r.OpenPlan {
 		text := "its plan was cut off"
 		if r.State == "planning" {

@@ -53,7 +53,7 @@ func blocks(ctx context.Context, led *ledger.Ledger, needs []tasks.Need, date st
 			case err != nil:
 				return err
 			case !b.Complete():
-				row := statusJSON{Counts: newCounts(b.Counts), OpenPlan: b.OpenPlanRun != "", HaltedAt: stamp{b.HaltedAt}, HaltReason: b.HaltReason}
+				row := statusJSON{Counts: newCounts(b.Counts), OpenPlan: len(b.Planning()) > 0, Unplanned: b.Unplanned(), HaltedAt: stamp{b.HaltedAt}, HaltReason: b.HaltReason}
 				list = append(list, blockJSON{n.Task, b.ExecuteDate, "incomplete", whyIncomplete(row)})
 			}
 		}

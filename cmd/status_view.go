@@ -5,7 +5,6 @@ import (
 	"errors"
 	"iter"
 	"slices"
-	"strings"
 	"time"
 
 	"runner/ledger"
@@ -21,6 +20,7 @@ type statusJSON struct {
 	State         string       `json:"state"`
 	Complete      bool         `json:"complete"`
 	OpenPlan      bool         `json:"open_plan"`
+	Unplanned     string       `json:"unplanned_shards"` // such as 2, 3 of 4
 	Counts        countsJSON   `json:"counts"`
 	Open          int64        `json:"open"`
 	OldestOpenAt  stamp        `json:"oldest_open_at"`
@@ -54,7 +54,7 @@ type statusRun struct {
 
 // statusNeed is what a person should look at.
 type statusNeed struct {
-	Status  string `json:"status"` // in_doubt, failed, running (of dead runs), halted or missing
+	Status  string `json:"status"` // in_doubt, failed, running (of dead runs), open (shards), halted or missing
 	Count   int64  `json:"count"`
 	Message string `json:"message"`
 	Command string `json:"command"`
@@ -111,7 +111,7 @@ func (v *statusView) rows(ctx context.Context, batches []ledger.Batch) iter.Seq2
 // newStatus is what a batch says of itself.
 func newStatus(b ledger.Batch, now time.Time) statusJSON {
 	r := statusJSON{
-		TaskName: b.TaskName, ExecuteDate: b.ExecuteDate, Complete: b.Complete(), OpenPlan: b.OpenPlanRun != "",
+		TaskName: b.TaskName, ExecuteDate: b.ExecuteDate, Complete: b.Complete(), OpenPlan: len(b.Planning()) > 0, Unplanned: b.Unplanned(),
 		Counts: newCounts(b.Counts), Open: b.Open(), HaltedAt: stamp{b.HaltedAt}, HaltReason: b.HaltReason,
 		SealedAt: stamp{b.SealedAt}, SealedIn: b.SealedIn, Runs: []statusRun{}, Needs: []statusNeed{},
 	}
@@ -143,7 +143,7 @@ func (v *statusView) row(ctx context.Context, b ledger.Batch) (statusJSON, error
 }
 
 func (v *statusView) addRuns(ctx context.Context, r *statusJSON, b ledger.Batch, now time.Time) error {
-	planning := strings.Fields(b.OpenPlanRun)
+	planning := b.Planning()
 	for _, run := range v.open[b.ID] {
 		s := statusRun{
 			RunID: run.ID, Command: run.Command, Host: run.Host, PID: run.PID, StartedAt: stamp{run.StartedAt},
@@ -204,7 +204,7 @@ func (r statusJSON) state(live bool) string {
 		return "in_doubt"
 	case !r.PausedUntil.IsZero() && r.Open > 0:
 		return "paused"
-	case r.Open > 0:
+	case r.Open > 0 || r.Unplanned != "":
 		return "open"
 	case r.Counts.Failed > 0:
 		return "failed"
@@ -226,6 +226,9 @@ func (v *statusView) needs(r statusJSON) (needs []statusNeed) {
 	if n := r.DeadRunning; n > 0 {
 		needs = append(needs, statusNeed{"running", n, "claimed by a dead run; the next run settles them", again})
 	}
+	if r.Unplanned != "" {
+		needs = append(needs, statusNeed{"open", 0, "nobody has planned shard " + r.Unplanned, again})
+	}
 	if !r.HaltedAt.IsZero() && !slices.ContainsFunc(r.Runs, func(s statusRun) bool { return s.Live }) {
 		needs = append(needs, statusNeed{"halted", r.Open, oneLine(r.HaltReason), again})
 	}
@@ -245,7 +248,7 @@ func (v *statusView) again(r statusJSON) string {
 // run is a dead one's.
 func (v *statusView) glance(b ledger.Batch) statusJSON {
 	r := newStatus(b, v.a.now())
-	planning := strings.Fields(b.OpenPlanRun)
+	planning := b.Planning()
 	for _, run := range v.open[b.ID] {
 		r.Runs = append(r.Runs, statusRun{RunID: run.ID, Live: run.live, Planning: slices.Contains(planning, run.ID)})
 	}

@@ -53,8 +53,10 @@ func (b Batch) keeps(openRuns int) string {
 		return "it is sealed already"
 	case openRuns > 0:
 		return "a run works on it, or left something behind"
-	case b.OpenPlanRun != "":
+	case len(b.Planning()) > 0:
 		return "its plan was cut off"
+	case b.Unplanned() != "":
+		return "nobody has planned shard " + b.Unplanned()
 	case !b.Complete():
 		return "it is not complete"
 	}
