@@ -70,11 +70,12 @@ func (r statusJSON) notes(loc *time.Location) (notes []string) {
 	if r.TimeLeftMS != nil {
 		notes = append(notes, "about "+shortSpan(r.TimeLeftMS)+" left")
 	}
-	if !r.NextAttemptAt.IsZero() {
+	// While a task is paused nothing starts, whenever a record of it is due.
+	if !r.NextAttemptAt.IsZero() && !r.PausedUntil.After(r.NextAttemptAt.Time) {
 		notes = append(notes, "the next attempt of a waiting record is due at "+r.NextAttemptAt.in(loc))
 	}
 	if !r.PausedUntil.IsZero() {
-		notes = append(notes, "paused until "+r.PausedUntil.in(loc))
+		notes = append(notes, "paused until "+r.PausedUntil.in(loc)+", as its action asked for: nothing starts before")
 	}
 	for _, n := range r.Needs {
 		if n.Count == 0 {
