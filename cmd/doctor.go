@@ -102,7 +102,7 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions, names []string) err
 		d.checkNames()
 	}
 	d.checkTemp()
-	if err := list(a.p, doctorColumns, all(d.rows)); err != nil {
+	if err := d.print(); err != nil {
 		return err
 	}
 	var bad []outcomeFacts
@@ -113,6 +113,38 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions, names []string) err
 		return &errReported{code}
 	}
 	return nil
+}
+
+// print lists what was found. On a terminal nothing of it is cut, as what is bad
+// must be readable: lines are wrapped, and the hint stands below.
+func (d *doctor) print() error {
+	if limit := d.a.p.out.columns(); d.a.p.form == formTable && limit > 0 {
+		return list(d.a.p, doctorColumns[:3], all(wrapFindings(d.rows, limit)))
+	}
+	return list(d.a.p, doctorColumns, all(d.rows))
+}
+
+// wrapFindings makes of each finding as many rows as its text has lines.
+func wrapFindings(found []findingJSON, limit int) (rows []findingJSON) {
+	wide := 0
+	for _, f := range found {
+		wide = max(wide, columnsOf(visible(f.Check)))
+	}
+	room := max(limit-wide-len("STATE")-2*tableGap, roomyText)
+	for _, f := range found {
+		lines := wrap(visible(f.Found), room)
+		if f.Hint != "" {
+			lines = append(lines, wrap("hint: "+visible(f.Hint), room)...)
+		}
+		for i, line := range lines {
+			f.Found = line
+			if i > 0 {
+				f.Check, f.State = " ", " " // not "", which is shown as -
+			}
+			rows = append(rows, f)
+		}
+	}
+	return rows
 }
 
 var doctorColumns = []column[findingJSON]{

@@ -173,9 +173,9 @@ func gapColumns(loc *time.Location, whole bool) []column[gapJSON] {
 		{name: "TASK", cell: func(g gapJSON) string { return g.TaskName }, wide: true},
 		{name: "DATE", cell: func(g gapJSON) string { return g.ExecuteDate }},
 		{name: "STATE", cell: func(g gapJSON) string { return g.State }, tint: gapJSON.tint},
-		{name: "WHY", cell: func(g gapJSON) string { return g.Why }},
-		{name: "DUE", cell: func(g gapJSON) string { return g.DueAt.in(loc) }},
-		{name: "ZONE", cell: func(g gapJSON) string { return g.TimeZone }, wide: true},
+		{name: "WHY", cell: func(g gapJSON) string { return g.Why }, wide: true},
+		{name: "DUE", cell: func(g gapJSON) string { return g.DueAt.in(loc) }, spare: 1},
+		{name: "ZONE", cell: func(g gapJSON) string { return g.TimeZone }, wide: true, spare: 2},
 	}
 	if whole {
 		columns = append(columns, column[gapJSON]{name: "COMMAND", cell: func(g gapJSON) string { return g.Command }})

@@ -172,14 +172,14 @@ func parseSince(text string, now time.Time, loc *time.Location) (time.Time, erro
 func recordColumns(loc *time.Location) []column[recordJSON] {
 	return []column[recordJSON]{
 		{name: "TASK", cell: func(r recordJSON) string { return r.TaskName }, wide: true},
-		{name: "BIZ_ID", cell: func(r recordJSON) string { return r.BizID }, wide: true},
+		{name: "BIZ_ID", cell: func(r recordJSON) string { return r.BizID }, wide: true, id: true},
 		{name: "DATE", cell: func(r recordJSON) string { return r.ExecuteDate }},
 		{name: "STATUS", cell: func(r recordJSON) string { return r.Status.String() },
 			tint: func(r recordJSON, p palette) *color.Color { return p.status(r.Status) }},
-		{name: "DETAIL", cell: func(r recordJSON) string { return r.Detail }},
-		{name: "ATTEMPTS", cell: func(r recordJSON) string { return strconv.Itoa(r.Attempts) }},
-		{name: "UPDATED", cell: func(r recordJSON) string { return r.updated().in(loc) }},
-		{name: "NEXT", cell: func(r recordJSON) string { return r.next().in(loc) }},
+		{name: "DETAIL", cell: func(r recordJSON) string { return r.Detail }, spare: 2},
+		{name: "ATTEMPTS", cell: func(r recordJSON) string { return strconv.Itoa(r.Attempts) }, spare: 3},
+		{name: "UPDATED", cell: func(r recordJSON) string { return r.updated().in(loc) }, spare: 1},
+		{name: "NEXT", cell: func(r recordJSON) string { return r.next().in(loc) }, spare: 4},
 		{name: "ERROR", cell: func(r recordJSON) string { return r.Error }, wide: true},
 	}
 }

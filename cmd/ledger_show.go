@@ -203,15 +203,15 @@ func recordFields(r recordJSON, where located) []field {
 
 func storyColumns(loc *time.Location) []column[storyLine] {
 	return []column[storyLine]{
-		{name: "STARTED", cell: func(l storyLine) string { return l.StartedAt.in(loc) }},
+		{name: "STARTED", cell: func(l storyLine) string { return l.StartedAt.in(loc) }, spare: 1},
 		{name: "PHASE", cell: func(l storyLine) string { return l.Phase.String() }},
-		{name: "NUMBER", cell: func(l storyLine) string { return strconv.Itoa(l.Number) }},
+		{name: "NUMBER", cell: func(l storyLine) string { return strconv.Itoa(l.Number) }, spare: 2},
 		{name: "OUTCOME", cell: storyLine.outcome,
 			tint: func(l storyLine, p palette) *color.Color { return p.status(l.Status) }},
-		{name: "EXIT", cell: func(l storyLine) string { return exitText(l.ExitCode) }},
+		{name: "EXIT", cell: func(l storyLine) string { return exitText(l.ExitCode) }, spare: 3},
 		{name: "ERROR", cell: func(l storyLine) string { return l.Error }, wide: true},
-		{name: "TOOK", cell: storyLine.took},
-		{name: "BY", cell: func(l storyLine) string { return l.RunID + l.Actor }}, // last: a narrow terminal cuts it
+		{name: "TOOK", cell: storyLine.took, spare: 4},
+		{name: "BY", cell: func(l storyLine) string { return l.RunID + l.Actor }, wide: true, spare: 5},
 	}
 }
 

@@ -133,18 +133,18 @@ func runState(ctx context.Context, led *ledger.Ledger, r *ledger.Run, runsDir st
 
 func runColumns(loc *time.Location) []column[runJSON] {
 	return []column[runJSON]{
-		{name: "RUN", cell: func(r runJSON) string { return r.RunID }},
+		{name: "RUN", cell: func(r runJSON) string { return r.RunID }, wide: true},
 		{name: "TASK", cell: func(r runJSON) string { return r.TaskName }, wide: true},
 		{name: "DATE", cell: func(r runJSON) string { return r.ExecuteDate }},
-		{name: "COMMAND", cell: func(r runJSON) string { return r.Command }},
+		{name: "COMMAND", cell: func(r runJSON) string { return r.Command }, spare: 3},
 		{name: "RESULT", cell: runJSON.outcome, tint: runJSON.tint},
-		{name: "STARTED", cell: func(r runJSON) string { return r.StartedAt.in(loc) }},
-		{name: "TOOK", cell: func(r runJSON) string { return shortSpan(r.DurationMS) }},
-		{name: "EXECUTED", cell: runJSON.executed},
-		{name: "COUNTS", cell: runJSON.counts},
-		{name: "HOST", cell: func(r runJSON) string { return r.Host }},
-		{name: "PID", cell: func(r runJSON) string { return strconv.Itoa(r.PID) }},
-		{name: "VERSION", cell: func(r runJSON) string { return r.Version }},
+		{name: "STARTED", cell: func(r runJSON) string { return r.StartedAt.in(loc) }, spare: 1},
+		{name: "TOOK", cell: func(r runJSON) string { return shortSpan(r.DurationMS) }, spare: 4},
+		{name: "EXECUTED", cell: runJSON.executed, spare: 5},
+		{name: "COUNTS", cell: runJSON.counts, wide: true, spare: 2},
+		{name: "HOST", cell: func(r runJSON) string { return r.Host }, wide: true, spare: 6},
+		{name: "PID", cell: func(r runJSON) string { return strconv.Itoa(r.PID) }, spare: 7},
+		{name: "VERSION", cell: func(r runJSON) string { return r.Version }, wide: true, spare: 8},
 	}
 }
 
