@@ -98,9 +98,26 @@ func (a *app) story(ctx context.Context, where located, k ledger.Key) (e ledger.
 	case errors.Is(err, ledger.ErrNoLedger):
 		return e, nil, nil, withHint(usagef("there is no record %s: no ledger at %s yet", k, where.shown()), "runner run %s --date %s makes it", k.TaskName, k.ExecuteDate)
 	case errors.Is(err, ledger.ErrNotFound):
-		return e, nil, nil, withHint(usagef("there is no record %s", k), "runner ledger ls --task %s --date %s lists those there are", k.TaskName, k.ExecuteDate)
+		dates, derr := otherDates(ctx, led, k)
+		if err = usagef("there is no record %s", k); derr == nil && len(dates) > 0 {
+			return e, nil, nil, withHint(err, "there is one on %s: name it by --date", strings.Join(dates, ", "))
+		}
+		return e, nil, nil, withHint(err, "runner ledger ls --task %s --date %s lists those there are", k.TaskName, k.ExecuteDate)
 	}
 	return e, story, holder, causeOf(ctx, err)
+}
+
+// otherDates are the newest few that have a record of the same id: who leaves
+// out --date asks for today, and rarely means it.
+func otherDates(ctx context.Context, led *ledger.Ledger, k ledger.Key) (dates []string, err error) {
+	err = led.Store().View(ctx, func(r ledger.Reader) error {
+		list, err := r.List(ledger.Query{TaskName: k.TaskName, BizIDs: []string{k.BizID}, Limit: 3})
+		for _, e := range list {
+			dates = append(dates, e.ExecuteDate)
+		}
+		return err
+	})
+	return dates, err
 }
 
 // holderJSON is the run that holds a running record.
