@@ -41,11 +41,15 @@ EXIT STATUS
 	return c
 }
 
-type gapsOptions struct{ from, to string }
+type gapsOptions struct {
+	from, to string
+	tasks    []string
+}
 
 func (o *gapsOptions) addFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.SortFlags = false
+	f.StringArrayVar(&o.tasks, "task", nil, "of this `TASK` (repeatable), as an argument says it too")
 	f.StringVar(&o.from, "from", "", "from this execute `DATE` on")
 	f.StringVar(&o.to, "to", "", "until this execute `DATE`, included")
 }
@@ -68,7 +72,7 @@ func runGaps(ctx context.Context, a *app, c *cobra.Command, o gapsOptions, names
 	if led != nil {
 		defer led.Close() // it was only read
 	}
-	names, err = gapTasks(ctx, where, led, names)
+	names, err = gapTasks(ctx, where, led, append(names, o.tasks...))
 	if err != nil {
 		return causeOf(ctx, err)
 	}

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"time"
 
@@ -63,7 +64,7 @@ func runRunsLs(ctx context.Context, a *app, c *cobra.Command, o runsLsOptions) e
 		return err
 	}
 	if led == nil {
-		return list(a.p, runColumns(where.zone), all[runJSON](nil))
+		return errors.Join(list(a.p, runColumns(where.zone), all[runJSON](nil)), a.warnUnknown(ctx, where, nil, o.task))
 	}
 	defer led.Close() // it was only read
 	runs := &listing[runJSON]{what: "runs", size: runsPage, limit: o.limit, before: q.Before}
@@ -72,7 +73,10 @@ func runRunsLs(ctx context.Context, a *app, c *cobra.Command, o runsLsOptions) e
 		q.Before, q.Limit = before, n
 		return runsPageOf(ctx, led, q, o.live)
 	}
-	return runs.print(ctx, a.p, runColumns(where.zone))
+	if err := runs.print(ctx, a.p, runColumns(where.zone)); err != nil || runs.shown > 0 {
+		return err
+	}
+	return a.warnUnknown(ctx, where, led, o.task)
 }
 
 const runsPage = 200 // a run has its definition with it
