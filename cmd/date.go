@@ -11,7 +11,10 @@ import (
 // maxDates is how many dates one command takes unless --max-dates says more.
 const maxDates = 400
 
-const dateForms = "use 2026-11-28, 20261128, today, yesterday or -3d"
+const (
+	dateForms = "use 2026-11-28, 20261128, today, yesterday or -3d"
+	spanForms = "use 2026-11-28, 20261128, today, yesterday, -3d, 2026-11 or A..B" // where several dates are taken
+)
 
 var (
 	isoDate     = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)
@@ -40,7 +43,7 @@ func parseDate(text string, now time.Time, loc *time.Location) (string, error) {
 	if monthForm.MatchString(text) || strings.Contains(text, "..") {
 		return "", withHint(usagef("date %q is more than one date", text), "%s", dateForms)
 	}
-	d, err := parseDay(text, now, loc)
+	d, err := parseDay(text, now, loc, dateForms)
 	if err != nil {
 		return "", err
 	}
@@ -87,21 +90,22 @@ func parseSpan(text string, now time.Time, loc *time.Location) (from, to day, er
 
 func parseDayOrMonth(text string, now time.Time, loc *time.Location) (from, to day, err error) {
 	if !monthForm.MatchString(text) {
-		from, err = parseDay(text, now, loc)
+		from, err = parseDay(text, now, loc, spanForms)
 		return from, from, err
 	}
 	t, err := time.Parse("2006-01", text)
 	if err != nil || !(day{t}).supported() {
-		return from, to, usagef("date %q is no month of the calendar", text)
+		return from, to, withHint(usagef("date %q is no month of the calendar", text), spanForms)
 	}
 	from = day{t}
 	return from, from.lastOfMonth(), nil
 }
 
-func parseDay(text string, now time.Time, loc *time.Location) (day, error) {
+// parseDay reads one date; forms are what the hint offers.
+func parseDay(text string, now time.Time, loc *time.Location, forms string) (day, error) {
 	switch {
 	case text == "":
-		return day{}, withHint(usagef("date is empty"), "%s", dateForms)
+		return day{}, withHint(usagef("date is empty"), "%s", forms)
 	case text == "today":
 		return today(now, loc), nil
 	case text == "yesterday":
@@ -117,7 +121,7 @@ func parseDay(text string, now time.Time, loc *time.Location) (day, error) {
 			return d, nil
 		}
 	}
-	return day{}, withHint(usagef("date %q is not understood", text), "%s", dateForms)
+	return day{}, withHint(usagef("date %q is not understood", text), "%s", forms)
 }
 
 func parseCalendar(layout, text string) (day, error) {

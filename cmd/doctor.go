@@ -15,7 +15,7 @@ func newDoctorCmd(a *app) *cobra.Command {
 		Use:   "doctor [TASK…]",
 		Short: "Tell what would stop a run, here and now",
 		Long: `Look for whatever would stop a run here and now, or needs a person: the
-configuration, the programs of its tasks, the ledger (rights and owner, file
+configuration, the programs and input files of its tasks, the ledger (rights and owner, file
 system, integrity, schema, size), dead runs and what is left of their attempts,
 records in doubt, batches that nobody works on, dates that a schedule names and
 that never ran, the clock, room on disk. With TASK, only those tasks' programs,
@@ -26,10 +26,11 @@ it) or bad.
 
 EXIT STATUS
   0 nothing is bad; else the first that applies: 7 the ledger can't be used,
-  2 the configuration is wrong or a program is missing, 5 attempts of dead runs
+  2 the configuration is wrong, or a program or an input is missing, 5 attempts of dead runs
   are still alive, 3 records in doubt need a person, 1 anything else that is
   bad: dead runs that hold records, a halt, a missed date, batches open for more
-  than a day that nobody works on, a clock that was set back. 129, 130, 143
+  than a day that nobody works on, a clock that was set back, an archive file
+  that is missing. 129, 130, 143
   interrupted.`,
 		Example: `  runner doctor
   runner doctor grant-coupon --fast -o json`,
@@ -102,7 +103,7 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions, names []string) err
 		d.checkNames()
 	}
 	d.checkTemp()
-	if err := list(a.p, doctorColumns, all(d.rows)); err != nil {
+	if err := d.print(); err != nil {
 		return err
 	}
 	var bad []outcomeFacts
@@ -113,6 +114,38 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions, names []string) err
 		return &errReported{code}
 	}
 	return nil
+}
+
+// print lists what was found. On a terminal nothing of it is cut, as what is bad
+// must be readable: lines are wrapped, and the hint stands below.
+func (d *doctor) print() error {
+	if limit := d.a.p.out.columns(); d.a.p.form == formTable && limit > 0 {
+		return list(d.a.p, doctorColumns[:3], all(wrapFindings(d.rows, limit)))
+	}
+	return list(d.a.p, doctorColumns, all(d.rows))
+}
+
+// wrapFindings makes of each finding as many rows as its text has lines.
+func wrapFindings(found []findingJSON, limit int) (rows []findingJSON) {
+	wide := 0
+	for _, f := range found {
+		wide = max(wide, columnsOf(visible(f.Check)))
+	}
+	room := max(limit-wide-len("STATE")-2*tableGap, roomyText)
+	for _, f := range found {
+		lines := wrap(visible(f.Found), room)
+		if f.Hint != "" {
+			lines = append(lines, wrap("hint: "+visible(f.Hint), room)...)
+		}
+		for i, line := range lines {
+			f.Found = line
+			if i > 0 {
+				f.Check, f.State = " ", " " // not "", which is shown as -
+			}
+			rows = append(rows, f)
+		}
+	}
+	return rows
 }
 
 var doctorColumns = []column[findingJSON]{

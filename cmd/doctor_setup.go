@@ -106,16 +106,25 @@ func (d *doctor) checkTask(t *tasks.Task) {
 	}
 	defer closeActions([]job{{task: built}})
 	fine := true
+	checkName := "check: "
+	if t.Guarded() {
+		checkName = "guard: "
+	}
+	// An action prepares what belongs to it too, and says the same of that.
+	said := map[string]bool{}
 	for _, part := range []struct {
 		name   string
 		action runner.Action
-	}{{"", built.Action}, {"check: ", built.Check}, {"compensate: ", built.Compensate}} {
+	}{{"", built.Action}, {checkName, built.Check}, {"compensate: ", built.Compensate}} {
 		if part.action == nil {
 			continue
 		}
 		if err := part.action.Prepare(); err != nil {
-			d.bad(check, wrongSetup, hintOf(err), "%s%s", part.name, err.Error())
-			fine = false
+			text := part.name + err.Error()
+			if fine = false; !said[text] && !said[err.Error()] {
+				d.bad(check, wrongSetup, hintOf(err), "%s", text)
+			}
+			said[text] = true
 		}
 	}
 	for _, well := range []bool{false, true} {
@@ -128,6 +137,7 @@ func (d *doctor) checkTask(t *tasks.Task) {
 			fine = false
 		}
 	}
+	d.checkInput(t)
 	switch {
 	case !fine:
 	case built.Policy.Timeout == 0:

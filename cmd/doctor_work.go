@@ -33,6 +33,9 @@ func (d *doctor) checkWork(ctx context.Context, led *ledger.Ledger, runsDir stri
 	if err := d.checkMissed(batches); err != nil {
 		return err
 	}
+	if err := d.checkArchives(batches); err != nil {
+		return err
+	}
 	batches = slices.DeleteFunc(batches, func(b ledger.Batch) bool { return !d.wants(b.TaskName) })
 	d.checkDoubts(batches, oldest)
 	d.checkBatches(batches, in)

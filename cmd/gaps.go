@@ -41,11 +41,15 @@ EXIT STATUS
 	return c
 }
 
-type gapsOptions struct{ from, to string }
+type gapsOptions struct {
+	from, to string
+	tasks    []string
+}
 
 func (o *gapsOptions) addFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.SortFlags = false
+	f.StringArrayVar(&o.tasks, "task", nil, "of this `TASK` (repeatable), as an argument says it too")
 	f.StringVar(&o.from, "from", "", "from this execute `DATE` on")
 	f.StringVar(&o.to, "to", "", "until this execute `DATE`, included")
 }
@@ -68,7 +72,7 @@ func runGaps(ctx context.Context, a *app, c *cobra.Command, o gapsOptions, names
 	if led != nil {
 		defer led.Close() // it was only read
 	}
-	names, err = gapTasks(ctx, where, led, names)
+	names, err = gapTasks(ctx, where, led, append(names, o.tasks...))
 	if err != nil {
 		return causeOf(ctx, err)
 	}
@@ -173,9 +177,9 @@ func gapColumns(loc *time.Location, whole bool) []column[gapJSON] {
 		{name: "TASK", cell: func(g gapJSON) string { return g.TaskName }, wide: true},
 		{name: "DATE", cell: func(g gapJSON) string { return g.ExecuteDate }},
 		{name: "STATE", cell: func(g gapJSON) string { return g.State }, tint: gapJSON.tint},
-		{name: "WHY", cell: func(g gapJSON) string { return g.Why }},
-		{name: "DUE", cell: func(g gapJSON) string { return g.DueAt.in(loc) }},
-		{name: "ZONE", cell: func(g gapJSON) string { return g.TimeZone }, wide: true},
+		{name: "WHY", cell: func(g gapJSON) string { return g.Why }, wide: true},
+		{name: "DUE", cell: func(g gapJSON) string { return g.DueAt.in(loc) }, spare: 1},
+		{name: "ZONE", cell: func(g gapJSON) string { return g.TimeZone }, wide: true, spare: 2},
 	}
 	if whole {
 		columns = append(columns, column[gapJSON]{name: "COMMAND", cell: func(g gapJSON) string { return g.Command }})

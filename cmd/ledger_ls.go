@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -74,7 +75,7 @@ func runLs(ctx context.Context, a *app, c *cobra.Command, o lsOptions) error {
 		return err
 	}
 	if led == nil {
-		return list(a.p, recordColumns(where.zone), all[recordJSON](nil))
+		return errors.Join(list(a.p, recordColumns(where.zone), all[recordJSON](nil)), a.warnUnknown(ctx, where, nil, o.task))
 	}
 	defer led.Close() // it was only read
 	records := &listing[recordJSON]{what: "records", size: lsPage, limit: o.limit, before: q.Before}
@@ -92,6 +93,11 @@ func runLs(ctx context.Context, a *app, c *cobra.Command, o lsOptions) error {
 	}
 	if err := records.print(ctx, a.p, recordColumns(where.zone)); err != nil || records.cut {
 		return err
+	}
+	if records.shown == 0 {
+		if err := a.warnUnknown(ctx, where, led, o.task); err != nil {
+			return err
+		}
 	}
 	return causeOf(ctx, a.saySealed(ctx, led, q.TaskName, q.ExecuteDate))
 }
@@ -162,7 +168,7 @@ func parseSince(text string, now time.Time, loc *time.Location) (time.Time, erro
 	if t, err := time.Parse(time.RFC3339, text); err == nil {
 		return t, nil
 	}
-	if d, err := parseDay(text, now, loc); err == nil {
+	if d, err := parseDay(text, now, loc, ""); err == nil {
 		y, m, day := d.t.Date()
 		return time.Date(y, m, day, 0, 0, 0, 0, loc), nil
 	}
@@ -172,14 +178,14 @@ func parseSince(text string, now time.Time, loc *time.Location) (time.Time, erro
 func recordColumns(loc *time.Location) []column[recordJSON] {
 	return []column[recordJSON]{
 		{name: "TASK", cell: func(r recordJSON) string { return r.TaskName }, wide: true},
-		{name: "BIZ_ID", cell: func(r recordJSON) string { return r.BizID }, wide: true},
+		{name: "BIZ_ID", cell: func(r recordJSON) string { return r.BizID }, wide: true, id: true},
 		{name: "DATE", cell: func(r recordJSON) string { return r.ExecuteDate }},
 		{name: "STATUS", cell: func(r recordJSON) string { return r.Status.String() },
 			tint: func(r recordJSON, p palette) *color.Color { return p.status(r.Status) }},
-		{name: "DETAIL", cell: func(r recordJSON) string { return r.Detail }},
-		{name: "ATTEMPTS", cell: func(r recordJSON) string { return strconv.Itoa(r.Attempts) }},
-		{name: "UPDATED", cell: func(r recordJSON) string { return r.updated().in(loc) }},
-		{name: "NEXT", cell: func(r recordJSON) string { return r.next().in(loc) }},
+		{name: "DETAIL", cell: func(r recordJSON) string { return r.Detail }, spare: 2},
+		{name: "ATTEMPTS", cell: func(r recordJSON) string { return strconv.Itoa(r.Attempts) }, spare: 3},
+		{name: "UPDATED", cell: func(r recordJSON) string { return r.updated().in(loc) }, spare: 1},
+		{name: "NEXT", cell: func(r recordJSON) string { return r.next().in(loc) }, spare: 4},
 		{name: "ERROR", cell: func(r recordJSON) string { return r.Error }, wide: true},
 	}
 }

@@ -98,9 +98,26 @@ func (a *app) story(ctx context.Context, where located, k ledger.Key) (e ledger.
 	case errors.Is(err, ledger.ErrNoLedger):
 		return e, nil, nil, withHint(usagef("there is no record %s: no ledger at %s yet", k, where.shown()), "runner run %s --date %s makes it", k.TaskName, k.ExecuteDate)
 	case errors.Is(err, ledger.ErrNotFound):
-		return e, nil, nil, withHint(usagef("there is no record %s", k), "runner ledger ls --task %s --date %s lists those there are", k.TaskName, k.ExecuteDate)
+		dates, derr := otherDates(ctx, led, k)
+		if err = usagef("there is no record %s", k); derr == nil && len(dates) > 0 {
+			return e, nil, nil, withHint(err, "there is one on %s: name it by --date", strings.Join(dates, ", "))
+		}
+		return e, nil, nil, withHint(err, "runner ledger ls --task %s --date %s lists those there are", k.TaskName, k.ExecuteDate)
 	}
 	return e, story, holder, causeOf(ctx, err)
+}
+
+// otherDates are the newest few that have a record of the same id: who leaves
+// out --date asks for today, and rarely means it.
+func otherDates(ctx context.Context, led *ledger.Ledger, k ledger.Key) (dates []string, err error) {
+	err = led.Store().View(ctx, func(r ledger.Reader) error {
+		list, err := r.List(ledger.Query{TaskName: k.TaskName, BizIDs: []string{k.BizID}, Limit: 3})
+		for _, e := range list {
+			dates = append(dates, e.ExecuteDate)
+		}
+		return err
+	})
+	return dates, err
 }
 
 // holderJSON is the run that holds a running record.
@@ -203,15 +220,15 @@ func recordFields(r recordJSON, where located) []field {
 
 func storyColumns(loc *time.Location) []column[storyLine] {
 	return []column[storyLine]{
-		{name: "STARTED", cell: func(l storyLine) string { return l.StartedAt.in(loc) }},
+		{name: "STARTED", cell: func(l storyLine) string { return l.StartedAt.in(loc) }, spare: 1},
 		{name: "PHASE", cell: func(l storyLine) string { return l.Phase.String() }},
-		{name: "NUMBER", cell: func(l storyLine) string { return strconv.Itoa(l.Number) }},
+		{name: "NUMBER", cell: func(l storyLine) string { return strconv.Itoa(l.Number) }, spare: 2},
 		{name: "OUTCOME", cell: storyLine.outcome,
 			tint: func(l storyLine, p palette) *color.Color { return p.status(l.Status) }},
-		{name: "EXIT", cell: func(l storyLine) string { return exitText(l.ExitCode) }},
+		{name: "EXIT", cell: func(l storyLine) string { return exitText(l.ExitCode) }, spare: 3},
 		{name: "ERROR", cell: func(l storyLine) string { return l.Error }, wide: true},
-		{name: "TOOK", cell: storyLine.took},
-		{name: "BY", cell: func(l storyLine) string { return l.RunID + l.Actor }}, // last: a narrow terminal cuts it
+		{name: "TOOK", cell: storyLine.took, spare: 4},
+		{name: "BY", cell: func(l storyLine) string { return l.RunID + l.Actor }, wide: true, spare: 5},
 	}
 }
 

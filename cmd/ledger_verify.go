@@ -67,7 +67,7 @@ func runVerify(ctx context.Context, a *app) error {
 		return &errReported{exitFailed}
 	}
 	if a.p.form.forPeople() {
-		a.p.note("nothing is wrong in %d batches", batches)
+		a.p.note("nothing is wrong in %s", plural(int64(batches), "batch"))
 	}
 	return nil
 }

@@ -21,7 +21,14 @@ type column[T any] struct {
 	cell func(T) string
 	tint func(T, palette) *color.Color // nil: none
 	wide bool                          // of any length: cut where a terminal is too narrow
+	id   bool                          // a wide one that is cut in its middle, and after the texts
+
+	// spare is 0 for what is always shown. Of the others a terminal that is too
+	// narrow leaves out those with the highest first.
+	spare int
 }
+
+func (c column[T]) fitting() fitting { return fitting{c.wide, c.id, c.spare} }
 
 // list prints rows in the form asked for. People get the columns; JSON and
 // CSV hold the row itself, under its JSON names. Rows are printed as they

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"strconv"
 
@@ -68,7 +69,11 @@ func (l *listing[T]) print(ctx context.Context, p *printer, columns []column[T])
 	}
 	switch {
 	case l.cut:
-		p.note("the first %d are shown; go on with --after %d, or --limit 0 for all", l.shown, l.last)
+		first := fmt.Sprintf("the first %d are shown", l.shown)
+		if l.shown == 1 {
+			first = "only the first is shown"
+		}
+		p.note("%s; go on with --after %d, or --limit 0 for all", first, l.last)
 	case l.shown == 0 && p.form.forPeople():
 		p.note("no %s match", l.what)
 	}

@@ -110,7 +110,11 @@ func (p *printer) fail(err error) {
 			p.fail(e)
 		}
 	case errors.As(err, &place):
-		p.placed(at(place.Name, int(place.Line), place.Column), place.Msg, hintOf(err))
+		where := at(place.Name, int(place.Line), place.Column)
+		if place.Line == 0 && p.lines == nil { // no place that an editor jumps to: as any other error
+			where = "runner: " + where
+		}
+		p.placed(where, place.Msg, hintOf(err))
 	default:
 		p.line(slog.LevelError, err.Error(), hintOf(err))
 	}

@@ -99,13 +99,13 @@ func runReport(ctx context.Context, a *app, c *cobra.Command, o reportOptions) e
 func (o *reportOptions) dates(a *app, c *cobra.Command, where located) (days []day, err error) {
 	last := today(a.now(), where.zone)
 	if c.Flags().Changed("to") {
-		if last, err = parseDay(o.to, a.now(), where.zone); err != nil {
+		if last, err = parseDay(o.to, a.now(), where.zone, dateForms); err != nil {
 			return nil, err
 		}
 	}
 	first := last.add(1 - reportDays)
 	if c.Flags().Changed("from") {
-		if first, err = parseDay(o.from, a.now(), where.zone); err != nil {
+		if first, err = parseDay(o.from, a.now(), where.zone, dateForms); err != nil {
 			return nil, err
 		}
 	}

@@ -162,7 +162,8 @@ func (r *report) counts() (n [markCount]int) {
 	return n
 }
 
-// legend explains the marks that there are.
+// legend explains the marks that there are. How many days nothing was to do on
+// is nobody's question.
 func (r *report) legend(limit int, p palette) string {
 	var lines []string
 	line, width := "", 0
@@ -185,6 +186,9 @@ func (r *report) legend(limit int, p palette) string {
 	}
 	if width > 0 {
 		lines = append(lines, line)
+	}
+	if r.counts()[markNone] > 0 {
+		lines = append(lines, clip(markNone.glyph()+" "+dayMarks[markNone].means, limit))
 	}
 	lines = append(lines, clip(r.span(), limit))
 	return strings.Join(lines, "\n") + "\n"

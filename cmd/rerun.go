@@ -150,6 +150,33 @@ func knownTask(ctx context.Context, where located, led *ledger.Ledger, name stri
 	return withHint(usagef("there is no task %q in the ledger", name), "runner ledger stats lists those there are")
 }
 
+// warnUnknown says of tasks of which nothing was listed that nobody knows them: a
+// listing is empty for a misspelt name, and not wrong.
+func (a *app) warnUnknown(ctx context.Context, where located, led *ledger.Ledger, names ...string) error {
+	for _, name := range names {
+		if name == "" || where.task(name) != nil {
+			continue
+		}
+		var err error
+		switch {
+		case led != nil:
+			batches, berr := led.Batches(ctx, name, "", "")
+			if err = berr; err == nil && len(batches) == 0 {
+				err = knownTask(ctx, where, led, name)
+			}
+		case where.config != nil:
+			_, err = where.config.Task(name)
+		}
+		if err != nil && !isUsage(err) {
+			return causeOf(ctx, err)
+		}
+		if err != nil {
+			a.p.warn(err.Error(), hintOf(err))
+		}
+	}
+	return nil
+}
+
 // nothingToRerun says that nothing was chosen, and what there would be.
 func (a *app) nothingToRerun(ctx context.Context, where located, led *ledger.Ledger, sel ledger.Selection, names []string) error {
 	a.p.note("nothing to rerun: no record of %s matches", sel.ExecuteDate)

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"time"
 
@@ -63,7 +64,7 @@ func runRunsLs(ctx context.Context, a *app, c *cobra.Command, o runsLsOptions) e
 		return err
 	}
 	if led == nil {
-		return list(a.p, runColumns(where.zone), all[runJSON](nil))
+		return errors.Join(list(a.p, runColumns(where.zone), all[runJSON](nil)), a.warnUnknown(ctx, where, nil, o.task))
 	}
 	defer led.Close() // it was only read
 	runs := &listing[runJSON]{what: "runs", size: runsPage, limit: o.limit, before: q.Before}
@@ -72,7 +73,10 @@ func runRunsLs(ctx context.Context, a *app, c *cobra.Command, o runsLsOptions) e
 		q.Before, q.Limit = before, n
 		return runsPageOf(ctx, led, q, o.live)
 	}
-	return runs.print(ctx, a.p, runColumns(where.zone))
+	if err := runs.print(ctx, a.p, runColumns(where.zone)); err != nil || runs.shown > 0 {
+		return err
+	}
+	return a.warnUnknown(ctx, where, led, o.task)
 }
 
 const runsPage = 200 // a run has its definition with it
@@ -133,18 +137,18 @@ func runState(ctx context.Context, led *ledger.Ledger, r *ledger.Run, runsDir st
 
 func runColumns(loc *time.Location) []column[runJSON] {
 	return []column[runJSON]{
-		{name: "RUN", cell: func(r runJSON) string { return r.RunID }},
+		{name: "RUN", cell: func(r runJSON) string { return r.RunID }, wide: true},
 		{name: "TASK", cell: func(r runJSON) string { return r.TaskName }, wide: true},
 		{name: "DATE", cell: func(r runJSON) string { return r.ExecuteDate }},
-		{name: "COMMAND", cell: func(r runJSON) string { return r.Command }},
+		{name: "COMMAND", cell: func(r runJSON) string { return r.Command }, spare: 3},
 		{name: "RESULT", cell: runJSON.outcome, tint: runJSON.tint},
-		{name: "STARTED", cell: func(r runJSON) string { return r.StartedAt.in(loc) }},
-		{name: "TOOK", cell: func(r runJSON) string { return shortSpan(r.DurationMS) }},
-		{name: "EXECUTED", cell: runJSON.executed},
-		{name: "COUNTS", cell: runJSON.counts},
-		{name: "HOST", cell: func(r runJSON) string { return r.Host }},
-		{name: "PID", cell: func(r runJSON) string { return strconv.Itoa(r.PID) }},
-		{name: "VERSION", cell: func(r runJSON) string { return r.Version }},
+		{name: "STARTED", cell: func(r runJSON) string { return r.StartedAt.in(loc) }, spare: 1},
+		{name: "TOOK", cell: func(r runJSON) string { return shortSpan(r.DurationMS) }, spare: 4},
+		{name: "EXECUTED", cell: runJSON.executed, spare: 5},
+		{name: "COUNTS", cell: runJSON.counts, wide: true, spare: 2},
+		{name: "HOST", cell: func(r runJSON) string { return r.Host }, wide: true, spare: 6},
+		{name: "PID", cell: func(r runJSON) string { return strconv.Itoa(r.PID) }, spare: 7},
+		{name: "VERSION", cell: func(r runJSON) string { return r.Version }, wide: true, spare: 8},
 	}
 }
 

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"slices"
 	"strings"
@@ -70,7 +71,7 @@ func runStatus(ctx context.Context, a *app, c *cobra.Command, o statusOptions, n
 		return err
 	}
 	if led == nil {
-		return list(a.p, statusColumns(where.zone, true), all[statusJSON](nil))
+		return errors.Join(list(a.p, statusColumns(where.zone, true), all[statusJSON](nil)), a.warnUnknown(ctx, where, nil, names...))
 	}
 	defer led.Close() // it was only read
 	batches, err := led.Batches(ctx, "", from, to)
@@ -96,7 +97,7 @@ func runStatus(ctx context.Context, a *app, c *cobra.Command, o statusOptions, n
 		a.p.note("%s", n)
 	}
 	a.sayHidden(hidden, next, len(shown)+len(missed) == 0)
-	return nil
+	return a.warnUnknown(ctx, where, led, names...)
 }
 
 // sayHidden says what a listing of batches leaves out.

@@ -16,15 +16,15 @@ func statusColumns(loc *time.Location, whole bool) []column[statusJSON] {
 	columns := []column[statusJSON]{
 		{name: "TASK", cell: func(r statusJSON) string { return r.TaskName }, wide: true},
 		{name: "DATE", cell: func(r statusJSON) string { return r.ExecuteDate }},
-		{name: "ZONE", cell: func(r statusJSON) string { return r.TimeZone }, wide: true},
+		{name: "ZONE", cell: func(r statusJSON) string { return r.TimeZone }, wide: true, spare: 6},
 		{name: "STATE", cell: func(r statusJSON) string { return r.State }, tint: statusJSON.tint},
-		{name: "OPEN", cell: number(func(r statusJSON) int64 { return r.Open })},
-		{name: "OLDEST", cell: func(r statusJSON) string { return shortSpan(r.OldestOpenMS) }},
+		{name: "OPEN", cell: number(func(r statusJSON) int64 { return r.Open }), spare: 1},
+		{name: "OLDEST", cell: func(r statusJSON) string { return shortSpan(r.OldestOpenMS) }, spare: 3},
 		{name: "FAILED", cell: number(func(r statusJSON) int64 { return r.Counts.Failed })},
 		{name: "DOUBT", cell: number(func(r statusJSON) int64 { return r.Counts.InDoubt })},
-		{name: "DONE", cell: number(func(r statusJSON) int64 { return r.Counts.Done })},
-		{name: "SKIPPED", cell: number(func(r statusJSON) int64 { return r.Counts.Skipped })},
-		{name: "NEXT", cell: func(r statusJSON) string { return r.NextAttemptAt.in(loc) }},
+		{name: "DONE", cell: number(func(r statusJSON) int64 { return r.Counts.Done }), spare: 2},
+		{name: "SKIPPED", cell: number(func(r statusJSON) int64 { return r.Counts.Skipped }), spare: 4},
+		{name: "NEXT", cell: func(r statusJSON) string { return r.NextAttemptAt.in(loc) }, spare: 5},
 	}
 	if whole {
 		columns = append(columns, column[statusJSON]{name: "NOTES", wide: true,
@@ -76,11 +76,12 @@ func (r statusJSON) notes(loc *time.Location) (notes []string) {
 	if r.TimeLeftMS != nil {
 		notes = append(notes, "about "+shortSpan(r.TimeLeftMS)+" left")
 	}
-	if !r.NextAttemptAt.IsZero() {
+	// While a task is paused nothing starts, whenever a record of it is due.
+	if !r.NextAttemptAt.IsZero() && !r.PausedUntil.After(r.NextAttemptAt.Time) {
 		notes = append(notes, "the next attempt of a waiting record is due at "+r.NextAttemptAt.in(loc))
 	}
 	if !r.PausedUntil.IsZero() {
-		notes = append(notes, "paused until "+r.PausedUntil.in(loc))
+		notes = append(notes, "paused until "+r.PausedUntil.in(loc)+", as its action asked for: nothing starts before")
 	}
 	for _, n := range r.Needs {
 		if n.Count == 0 {

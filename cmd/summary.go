@@ -237,6 +237,9 @@ func plural(n int64, word string) string {
 	if n == 1 {
 		return "1 " + word
 	}
+	if strings.HasSuffix(word, "ch") {
+		word += "e"
+	}
 	return fmt.Sprintf("%d %ss", n, word)
 }
 

@@ -10,16 +10,16 @@ import (
 const (
 	tableBlock = 1000 // rows that are aligned together
 	tableGap   = 2    // columns between columns
-	narrowest  = 8    // a column isn't cut below this to make room
+	narrowest  = 8    // a column isn't cut below this
 )
 
 // listTable prints a table without lines, as kubectl does. Up to a block of
 // rows is aligned as a whole; a longer listing is printed block by block, and
 // a column only ever grows, so that memory stays flat.
 func listTable[T any](w io.Writer, s *stream, columns []column[T], rows iter.Seq2[T, error]) error {
-	t := table{w: w, widths: make([]int, len(columns)), wide: make([]bool, len(columns))}
-	for i, c := range columns {
-		t.wide[i] = c.wide
+	t := table{w: w, widths: make([]int, len(columns))}
+	for _, c := range columns {
+		t.columns = append(t.columns, c.fitting())
 	}
 	var head, block [][]cell
 	if names := headings(columns); names != nil {
@@ -36,7 +36,7 @@ func listTable[T any](w io.Writer, s *stream, columns []column[T], rows iter.Seq
 	})
 	if len(block) > 0 {
 		if head != nil && t.limit > 0 {
-			t.hidden = blank(block)
+			t.blank = blank(block)
 		}
 		if perr := t.print(append(head, block...)); err == nil {
 			err = perr
@@ -90,24 +90,31 @@ func cellsOf[T any](columns []column[T], row T, p palette) []cell {
 
 // table aligns blocks of rows.
 type table struct {
-	w      io.Writer
-	limit  int // columns of the terminal; 0: none
-	widths []int
-	wide   []bool // columns that are cut
-	hidden []bool // columns that are left out; nil: none
+	w       io.Writer
+	limit   int // columns of the terminal; 0: none
+	widths  []int
+	columns []fitting
+	blank   []bool // columns that say nothing; nil: not known
+	hidden  []bool // columns that are left out, chosen by the first block
 }
 
 func (t *table) print(block [][]cell) error {
-	if t.hidden != nil {
-		t.widths, t.wide = shownOf(t.widths, t.hidden), shownOf(t.wide, t.hidden)
-		for i := range block {
-			block[i] = shownOf(block[i], t.hidden)
-		}
-	}
 	t.grow(block)
 	shown := t.widths
 	if t.limit > 0 {
-		shown = shrink(t.widths, t.wide, t.limit)
+		if t.hidden == nil {
+			t.hidden = leaveOut(t.widths, t.columns, t.blank, t.limit)
+		}
+		columns := shownOf(t.columns, t.hidden)
+		shown = shrink(shownOf(t.widths, t.hidden), columns, t.limit)
+		for i := range block {
+			block[i] = shownOf(block[i], t.hidden)
+			for j, c := range columns {
+				if c.id {
+					block[i][j].text = clipMiddle(block[i][j].text, shown[j])
+				}
+			}
+		}
 	}
 	text, err := layOut(block, shown)
 	if err != nil {
@@ -141,27 +148,4 @@ func (t *table) grow(block [][]cell) {
 			t.widths[i] = max(t.widths[i], columnsOf(c.text))
 		}
 	}
-}
-
-// shrink takes from the widest of the wide columns until a row fits, or there
-// is nothing left to take.
-func shrink(full []int, wide []bool, limit int) []int {
-	w := slices.Clone(full)
-	over := tableGap*(len(w)-1) - limit
-	for _, n := range w {
-		over += n
-	}
-	for ; over > 0; over-- {
-		widest := -1
-		for i, n := range w {
-			if wide[i] && n > narrowest && (widest < 0 || n > w[widest]) {
-				widest = i
-			}
-		}
-		if widest < 0 {
-			break
-		}
-		w[widest]--
-	}
-	return w
 }

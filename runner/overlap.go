@@ -5,20 +5,32 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"runner/ledger"
 )
 
 // DefinitionError says that a live run works on the batch by another
 // definition of the task.
-type DefinitionError struct{ Task, RunID string }
+type DefinitionError struct {
+	Task, RunID string
+	Differs     []string // what does: keys of the definition, some with both values
+	Places      bool     // nothing but folders does
+}
 
 func (e *DefinitionError) Error() string {
-	return fmt.Sprintf("task %s is defined otherwise than in run %s, which works on the same batch", e.Task, e.RunID)
+	text := fmt.Sprintf("task %s is defined otherwise than in run %s, which works on the same batch", e.Task, e.RunID)
+	if len(e.Differs) > 0 {
+		text += ": " + strings.Join(e.Differs, ", ")
+	}
+	return text
 }
 
 // Hint is the next step.
 func (e *DefinitionError) Hint() string {
+	if e.Places {
+		return "put the project at the same path on all hosts, or add --accept-definition if what runs there is the same"
+	}
 	return "wait until that run has ended, or add --accept-definition"
 }
 
@@ -46,7 +58,8 @@ func (e *engine) yields() (yields bool, err error) {
 			continue
 		}
 		if run.Digest != e.row.Digest && !e.AcceptDefinition {
-			return false, &DefinitionError{e.Task.Name, run.ID}
+			d := compareDefinitions(e.row.Definition, run.Definition)
+			return false, &DefinitionError{e.Task.Name, run.ID, d.keys, d.places}
 		}
 		if e.Task.Overlap == Skip || e.Task.Overlap == Fail {
 			e.sum.HeldBy = append(e.sum.HeldBy, run.ID)

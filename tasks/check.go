@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -78,8 +79,13 @@ func (c *checker) zone(f *configFile) *time.Location {
 
 // report reports each line of an error.
 func (c *checker) report(err error, ptrs ...any) {
+	var h *HintError
+	hint := ""
+	if errors.As(err, &h) {
+		hint = h.Hint
+	}
 	for line := range strings.Lines(err.Error()) {
-		c.doc.Report(strings.TrimSuffix(line, "\n"), "", ptrs...)
+		c.doc.Report(strings.TrimSuffix(line, "\n"), hint, ptrs...)
 	}
 }
 

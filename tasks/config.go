@@ -87,7 +87,10 @@ func expandTelling(s string, tell func(value string)) (string, error) {
 		case parts[2] == "":
 			errs = append(errs, fmt.Errorf("%q has no closing brace", m))
 		case !ok:
-			errs = append(errs, fmt.Errorf("environment variable %q is not set", parts[1]))
+			errs = append(errs, &HintError{
+				Msg:  fmt.Sprintf("environment variable %q is not set", parts[1]),
+				Hint: "set it where runner is started: cron and CI pass on few variables",
+			})
 		default:
 			tell(value)
 		}

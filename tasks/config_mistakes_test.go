@@ -43,7 +43,7 @@ func TestMistakesAreToldWithTheirPlaces(t *testing.T) {
 		{"unknown key", "tasks:\n  a:\n    go: noop\n    schedules: x\n", []string{`4:5: unknown key "schedules", did you mean "schedule"?`}},
 		{"schedule", "tasks:\n  a: {go: noop, schedule: 0 0 30 2 *}\n  b: {go: noop, schedule: 0 25 * * *, schedule_date: tomorrow}\n  c: {go: noop, schedule_since: 2026-02-30}\n  d: {go: noop, schedule: daily}\n  e: {go: noop, schedule_date: today}\n", []string{
 			`2:27: "schedule" names a time that never comes: "0 0 30 2 *"`,
-			`3:27: "schedule" isn't understood: "0 25 * * *"`,
+			`3:27: "schedule" isn't understood: "0 25 * * *", its hour "25"`,
 			`3:54: "schedule_date" wants today, yesterday or a number of days back such as -2d, not "tomorrow"`,
 			`4:33: "schedule_since" wants a date such as 2026-11-28, not "2026-02-30"`,
 			`5:27: "schedule" wants the five fields of cron, such as "0 2 * * *", or a word such as "@daily", not "daily"`,

@@ -121,7 +121,10 @@ func (d doubts) actions(t *runner.Task, sur surroundings) {
 		return
 	}
 	t.Check = d.check.spec.inPhase(ledger.Check, sur)
-	all := companions{Action: t.Action, check: t.Check}
+	all := companions{Action: t.Action, check: t.Check, checkName: ledger.Check.String()}
+	if d.byGuard {
+		all.checkName = "guard" // the task has no check that somebody could look for
+	}
 	if d.compensate != nil {
 		t.Compensate = d.compensate.spec.inPhase(ledger.Compensate, sur)
 		all.compensate = t.Compensate
@@ -134,6 +137,7 @@ func (d doubts) actions(t *runner.Task, sur surroundings) {
 type companions struct {
 	runner.Action
 	check, compensate runner.Action // nil: none
+	checkName         string
 }
 
 func (c companions) Prepare() error {
@@ -141,7 +145,7 @@ func (c companions) Prepare() error {
 		return err
 	}
 	if err := c.check.Prepare(); err != nil {
-		return fmt.Errorf("%s: %w", ledger.Check, err)
+		return fmt.Errorf("%s: %w", c.checkName, err)
 	}
 	if c.compensate == nil {
 		return nil

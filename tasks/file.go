@@ -9,7 +9,7 @@ import "runner/tasks/internal/decode"
 // configFile is the whole file.
 type configFile struct {
 	Ledger       string               `yaml:"ledger" default:".runner/ledger.db beside the file" jsonschema_description:"Where it is kept what was done: a file, or postgres://user:password@host/database. ${NAME} is replaced by that environment variable."`
-	Lease        Duration             `yaml:"lease" default:"30s" jsonschema_description:"With a ledger on PostgreSQL: after so long without a sign of life a run counts as dead and others take over what it held. Its own actions are ended before."`
+	Lease        Duration             `yaml:"lease" default:"30s" jsonschema_description:"With a ledger on PostgreSQL: after so long without a sign of life a run counts as dead and others take over what it held. Its own actions are ended before. 14s at least: renewed at a third of it, it must leave time to end them."`
 	Namespace    string               `yaml:"namespace" jsonschema_description:"Goes into idempotency keys. Set it where two projects write to one business database."`
 	CreateLedger bool                 `yaml:"create_ledger" default:"true" jsonschema_description:"With false a missing ledger is an error (exit 7) instead of a new or an empty one, whatever the command."`
 	TimeZone     string               `yaml:"timezone" default:"the system's" jsonschema_description:"In which today is meant, such as Asia/Shanghai or UTC."`
@@ -95,5 +95,5 @@ type retryFile struct {
 type exitCodesFile struct {
 	Noop      []int `yaml:"noop" jsonschema:"minimum=1,maximum=255" jsonschema_description:"Done, because there was nothing to do."`
 	Permanent []int `yaml:"permanent" jsonschema:"minimum=1,maximum=255" jsonschema_description:"Failed for good: not tried again."`
-	Later     []int `yaml:"later" default:"[75]" jsonschema:"minimum=1,maximum=255" jsonschema_description:"Not now: the whole task pauses for the retry_after that the command wrote to $RUNNER_RESULT, or 30s; not counted as an attempt."`
+	Later     []int `yaml:"later" default:"[75]" jsonschema:"minimum=1,maximum=255" jsonschema_description:"Not now: the whole task pauses for at least the retry_after that the command wrote to $RUNNER_RESULT, or 30s (up to a tenth longer, so that not all come back at once); not counted as an attempt."`
 }

@@ -122,7 +122,7 @@ func (h *Hook) run(ctx context.Context, s process.Spec, stdin []byte) error {
 		return nil
 	}
 	p.EndGroup(handling)
-	if last := strings.TrimSpace(rec.LastLines()); last != "" {
+	if last := strings.TrimSpace(rec.LastKept()); last != "" {
 		err = fmt.Errorf("%w: %s", err, output.Valid(h.mask.String(last)))
 	}
 	return err

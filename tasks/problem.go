@@ -41,3 +41,6 @@ type HintError struct {
 }
 
 func (e *HintError) Error() string { return e.Msg }
+
+// NextStep is the hint, for packages that don't know this one.
+func (e *HintError) NextStep() string { return e.Hint }

@@ -49,7 +49,7 @@ A compensation is well with exit 0. If it fails, or isn't ended in ` + "`compens
 const referenceHooks = `
 ## Hooks
 
-After a run whose exit code is not 0 ` + "`on_failure`" + ` is run, after one that is complete on all its dates ` + "`on_success`" + `; once for each start of runner and each task in it, so a range of dates is one run. It runs in the folder of the file, with the variables of runner itself and those under ` + "`env`" + `, and reads on stdin what ` + "`-o json`" + ` prints of the run: an object for one date, an array for several. What it prints is shown only if it fails. That it fails, hangs or isn't found is said on stderr and changes neither an outcome nor the exit code. There is none for a dry run, for ` + "`runner exec`" + `, and for what is wrong before the task is known (a flag, this file); none for an exit code of 0 with records left (` + "`--limit`, `overlap: skip`" + `).
+After a run whose exit code is not 0 ` + "`on_failure`" + ` is run, after one that is complete on all its dates ` + "`on_success`" + `; once for each start of runner and each task in it, so a range of dates is one run. It runs in the folder of the file, with the variables of runner itself and those under ` + "`env`" + `, and reads on stdin what ` + "`-o json`" + ` prints of the run: an object for one date, an array for several. The last lines that it prints, 500 bytes at most, are shown only if it fails. That it fails, hangs or isn't found is said on stderr and changes neither an outcome nor the exit code. There is none for a dry run, for ` + "`runner exec`" + `, and for what is wrong before the task is known (a flag, this file); none for an exit code of 0 with records left (` + "`--limit`, `overlap: skip`" + `).
 
 | variable | meaning |
 | --- | --- |

@@ -116,13 +116,30 @@ func (c *cron) UnmarshalText(b []byte) error {
 		return fmt.Errorf("wants the five fields of cron, such as \"0 2 * * *\", or a word such as \"@daily\", not %q", s)
 	}
 	if !gronx.IsValid(s) {
-		return fmt.Errorf("isn't understood: %q", s)
+		return fmt.Errorf("isn't understood: %q%s", s, wrongField(s))
 	}
 	if _, err := gronx.NextTickAfter(s, anyTime, true); err != nil {
 		return fmt.Errorf("names a time that never comes: %q", s)
 	}
 	*c = cron(s)
 	return nil
+}
+
+// wrongField names the first of the five fields that is wrong by itself.
+func wrongField(s string) string {
+	fields := strings.Fields(s)
+	names := []string{"minute", "hour", "day of the month", "month", "day of the week"}
+	if len(fields) != len(names) {
+		return ""
+	}
+	for i, name := range names {
+		alone := []string{"*", "*", "*", "*", "*"}
+		alone[i] = fields[i]
+		if !gronx.IsValid(strings.Join(alone, " ")) {
+			return fmt.Sprintf(", its %s %q", name, fields[i])
+		}
+	}
+	return ""
 }
 
 // daysBack is a day before another one, written as for --date.

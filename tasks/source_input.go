@@ -63,9 +63,7 @@ func openInput(path string, stdin io.Reader) (*input, error) {
 	} else {
 		f, err := os.Open(path)
 		if err != nil {
-			var pe *os.PathError
-			errors.As(err, &pe)
-			return nil, &runner.PlaceError{Name: path, Msg: "can't be read: " + pe.Err.Error()}
+			return nil, unreadable(path, err)
 		}
 		in.file, stream, in.close = f, f, f.Close
 	}
@@ -80,6 +78,24 @@ func openInput(path string, stdin io.Reader) (*input, error) {
 	return in, nil
 }
 
+// unreadable says why the operating system doesn't open an input.
+func unreadable(path string, err error) error {
+	var pe *os.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	hint := ""
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		hint = "write it before the run, or name another with --from FILE"
+	case errors.Is(err, os.ErrPermission):
+		hint = "run as a user that may read it"
+	}
+	return &runner.PlaceError{Name: path, Msg: "can't be read: " + err.Error(), Hint: hint}
+}
+
+const folderMsg = "is a folder, not a file with records"
+
 // look finds out whether the file can be read again.
 func (in *input) look() error {
 	if in.file == nil {
@@ -90,7 +106,7 @@ func (in *input) look() error {
 	case err != nil:
 		return &runner.PlaceError{Name: in.name, Msg: err.Error()}
 	case st.IsDir():
-		return &runner.PlaceError{Name: in.name, Msg: "is a folder, not a file with records"}
+		return &runner.PlaceError{Name: in.name, Msg: folderMsg}
 	case !st.Mode().IsRegular():
 		return nil
 	}

@@ -29,6 +29,8 @@ type sourceKind struct {
 	value func(f *recordsFile) any
 	// format gives that of its text; empty: it has none.
 	format func(f *recordsFile) string
+	// path gives that of its file; nil: it has none.
+	path func(f *recordsFile) *string
 	// check reports what is wrong with it.
 	check func(c *checker, f *recordsFile)
 	// words names it for people, templates as they are written.
@@ -50,6 +52,7 @@ func fileKind(name, format string, path func(f *recordsFile) *string) sourceKind
 		name:   name,
 		value:  func(f *recordsFile) any { return path(f) },
 		format: func(*recordsFile) string { return format },
+		path:   path,
 		check:  func(c *checker, f *recordsFile) { c.path(path(f)) },
 		words:  func(f *recordsFile) string { return fmt.Sprintf("%s %s", name, *path(f)) },
 		open: func(t *Task, q request) (runner.Source, error) {

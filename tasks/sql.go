@@ -45,7 +45,10 @@ func sqlError(err error, mask *output.Masker) error {
 	e := &HintError{Msg: "sql: " + output.Valid(mask.String(err.Error()))}
 	var connect *sqlaction.ConnectError
 	var guard *sqlaction.GuardError
+	var hint *HintError
 	switch {
+	case errors.As(err, &hint):
+		e.Hint = hint.Hint
 	case errors.Is(err, os.ErrNotExist):
 		e.Hint = "a database is never made here: make it first, or correct its address"
 	case errors.As(err, &connect):

@@ -64,7 +64,7 @@ func New(spec *Spec, ph ledger.Phase, sur Surroundings) *Action {
 func (a *Action) Prepare() error {
 	a.once.Do(func() {
 		if a.err = a.prepare(); a.err != nil {
-			a.err = fmt.Errorf("http: %s", a.mask.String(a.err.Error()))
+			a.err = maskedError(a.err, a.mask)
 		}
 	})
 	return a.err

@@ -41,7 +41,7 @@ func NewFetch(r *Request, mask *output.Masker, l Language) (*Fetch, error) {
 	f, err := newFetch(r, &l, v)
 	mask = mask.With(v.secret)
 	if err != nil {
-		return nil, fmt.Errorf("http: %s", mask.String(err.Error()))
+		return nil, maskedError(err, mask)
 	}
 	f.mask, f.silence = mask, maxSilence
 	return f, nil

@@ -119,11 +119,18 @@ func (r *Recorder) Text() string { return r.text.text() }
 
 // LastLines gives the last non-empty lines of stderr, 500 bytes at most.
 func (r *Recorder) LastLines() string {
-	var last []string
 	text := r.err.text()
 	if r.err.lost() > 0 {
 		text = cutStart(text)
 	}
+	return lastOf(text)
+}
+
+// LastKept gives those of both channels together, of what was kept.
+func (r *Recorder) LastKept() string { return lastOf(r.text.text()) }
+
+func lastOf(text string) string {
+	var last []string
 	for line := range strings.Lines(Valid(text)) {
 		if line = strings.TrimRight(line, " \t\r\n"); line != "" {
 			last = append(last, line)
