@@ -48,7 +48,7 @@ func (o *lsOptions) addFlags(c *cobra.Command) {
 	f.StringArrayVar(&o.bizID, "biz-id", nil, "with this `ID` (repeatable), or beginning with it: 'u-10*'")
 	f.StringVar(&o.run, "run", "", "claimed last by this `RUN`")
 	f.StringVar(&o.since, "since", "", "started or ended since `WHEN`: 90m, 7d, 2026-11-28, 2026-11-28T14:00:00+08:00")
-	o.pageFlags.add(c)
+	o.add(c)
 }
 
 func statusWords() string {

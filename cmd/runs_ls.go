@@ -45,7 +45,7 @@ func (o *runsLsOptions) addFlags(c *cobra.Command) {
 	f.StringVar(&o.task, "task", "", "of this `TASK`")
 	f.StringVar(&o.date, "date", "", "of this execute `DATE` ("+dateForms[len("use "):]+")")
 	f.BoolVar(&o.live, "live", false, "only those that are alive")
-	o.pageFlags.add(c)
+	o.add(c)
 }
 
 func runRunsLs(ctx context.Context, a *app, c *cobra.Command, o runsLsOptions) error {

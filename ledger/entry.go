@@ -96,7 +96,7 @@ type Run struct {
 	Lease      time.Duration
 	LeaseUntil time.Time
 
-	Shard Shard // of its input that it plans; isn't kept
+	Shard      Shard  // of its input that it plans; isn't kept
 	Definition []byte // JSON; see Definition in package runner
 	Digest     string // of Definition
 	Version    string // of the program

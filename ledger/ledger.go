@@ -32,10 +32,17 @@ func (l *Ledger) Store() Store { return l.store }
 // Close closes the store.
 func (l *Ledger) Close() error { return l.store.Close() }
 
+// shared tells whether runs on other hosts use this ledger. Where they don't,
+// the other shards of an input are in ledgers of their own.
+func (l *Ledger) shared() bool {
+	_, ok := l.store.(Leaser)
+	return ok
+}
+
 // Begin notes a run, and its batch if that is new. With plan set the batch
 // counts as being planned by this run until EndPlan. A plan that died stays
-// open until another one takes its place, and a batch that a shard begins
-// until all shards have planned. It fails with *SealedError.
+// open until another one takes its place, and a batch that a shard begins in a
+// ledger that hosts share until all shards have planned. It fails with *SealedError.
 func (l *Ledger) Begin(ctx context.Context, r *Run, plan bool) error {
 	return l.store.Update(ctx, func(tx Tx) error {
 		b, err := tx.Batch(r.TaskName, r.ExecuteDate)
@@ -49,7 +56,7 @@ func (l *Ledger) Begin(ctx context.Context, r *Run, plan bool) error {
 			return err
 		}
 		if plan {
-			if err := beginPlan(tx, &b, r); err != nil {
+			if err := beginPlan(tx, &b, r, l.shared()); err != nil {
 				return err
 			}
 		}

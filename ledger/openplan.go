@@ -50,9 +50,9 @@ func (p openPlan) String() string {
 
 // begin adds a run. In a batch that is new, or was begun in another number of
 // shards, all shards are missing.
-func (p *openPlan) begin(r *Run, isNew bool) {
+func (p *openPlan) begin(r *Run, shared, isNew bool) {
 	p.runs = append(p.runs, r.ID)
-	if of := r.Shard.Count; of > 1 && (isNew || len(p.shards) > 0 && p.of != of) {
+	if of := r.Shard.Count; shared && of > 1 && (isNew || len(p.shards) > 0 && p.of != of) {
 		p.of, p.shards = of, nil
 		for i := range of {
 			p.shards = append(p.shards, i+1)
@@ -104,12 +104,12 @@ func (p *openPlan) live(r Reader, without string) error {
 }
 
 // beginPlan opens the plan of a run in its batch.
-func beginPlan(tx Tx, b *Batch, r *Run) error {
+func beginPlan(tx Tx, b *Batch, r *Run, shared bool) error {
 	p := parsePlan(b.OpenPlanRun)
 	if err := p.live(tx, r.ID); err != nil {
 		return err
 	}
-	p.begin(r, b.ID == 0)
+	p.begin(r, shared, b.ID == 0)
 	b.OpenPlanRun = p.String()
 	return nil
 }
@@ -124,4 +124,3 @@ func endPlan(tx Tx, b *Batch, r *Run, planned bool) error {
 	b.OpenPlanRun = p.String()
 	return err
 }
-

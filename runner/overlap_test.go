@@ -92,7 +92,7 @@ func TestShardsAreDisjointAndTogetherTheWhole(t *testing.T) {
 	for i := 1; i <= n; i++ {
 		o := b.options(ids(100), quick(), succeed)
 		var err error
-		o.Survey, err = ReadThrough(o.Source, Shard{i, n}, false)
+		o.Survey, err = ReadThrough(o.Source, Shard{Index: i, Count: n}, false)
 		must(t, err)
 		s, err := Run(t.Context(), o)
 		must(t, err)

@@ -202,7 +202,9 @@ func TestARecordStaysRunningWhileSomethingOfItsAttemptIsLeft(t *testing.T) {
 	survivor := attemptID(d.row.ID, d.claims[0])
 	old := findProcesses
 	defer func() { findProcesses = old }()
-	findProcesses = func([]suspectProcess) processes { return processes{alive: map[string]member{survivor: {pid: 4711, group: 4711}}} }
+	findProcesses = func([]suspectProcess) processes {
+		return processes{alive: map[string]member{survivor: {pid: 4711, group: 4711}}}
+	}
 
 	o := b.options(ids(3), quick(), succeed)
 	s := b.run(o)
