@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 
@@ -19,10 +20,16 @@ kept output, exactly as they were, and take off the seal. The file is compared
 with the checksum in the ledger first, and stays where it is. A batch that isn't
 sealed is left as it is.
 
+If its guards were removed (runner ledger archive --guards), they are put back
+first into the database of the task as runner.yaml names it: they tell what is
+done from what isn't. Where that can't be, nothing is restored, unless
+--without-guards is given: then what is tried of the batch and has no guard comes
+in doubt.
+
 It may be killed at any moment: the batch stays sealed until all of it is back.
 
 EXIT STATUS
-  0 the batch is in the ledger; 2 usage is wrong, there is no such batch, or its
+  0 the batch is in the ledger; 1 its guards can't be put back; 2 usage is wrong, there is no such batch, or its
   file can't be read or isn't the one it was archived in; 5 another archive or
   restore is at work, 7 the ledger can't be used, 129, 130, 143 interrupted.`,
 		Example: `  runner ledger restore grant-coupon --date 2026-08-11
@@ -34,10 +41,14 @@ EXIT STATUS
 	f.SortFlags = false
 	f.StringVar(&o.date, "date", "", "execute `DATE` of the batch ("+dateForms[len("use "):]+")")
 	f.StringVar(&o.from, "from", "", "the archive `FILE`, if it isn't where it was written to")
+	f.BoolVar(&o.noGuards, "without-guards", false, "put none back that were removed")
 	return c
 }
 
-type restoreOptions struct{ date, from string }
+type restoreOptions struct {
+	date, from string
+	noGuards   bool
+}
 
 // restoredJSON is a batch that is back. Its names are an interface.
 type restoredJSON struct {
@@ -76,8 +87,9 @@ func runRestore(ctx context.Context, a *app, c *cobra.Command, o restoreOptions,
 	}
 	r := restoredJSON{TaskName: task, ExecuteDate: date, Result: "not_sealed", Counts: newCounts(b.Counts)}
 	if b.Sealed() {
-		if r.File, err = a.restore(ctx, where, led, b, o.from); err != nil {
-			return withHint(causeOf(ctx, err), "the batch is sealed as before; --from FILE names its archive")
+		if r.File, err = a.restore(ctx, where, led, b, o); err != nil {
+			err = causeOf(ctx, err)
+			return withHint(err, "%s", cmp.Or(hintOf(err), "the batch is sealed as before; --from FILE names its archive"))
 		}
 		r.Result = "restored"
 	}
@@ -93,14 +105,14 @@ func runRestore(ctx context.Context, a *app, c *cobra.Command, o restoreOptions,
 	return a.p.say("%s %s: it is not sealed", task, date)
 }
 
-func (a *app) restore(ctx context.Context, where located, led *ledger.Ledger, b ledger.Batch, from string) (file string, err error) {
+func (a *app) restore(ctx context.Context, where located, led *ledger.Ledger, b ledger.Batch, o restoreOptions) (file string, err error) {
 	d, err := a.folder(where, "")
 	if err != nil {
 		return "", err
 	}
 	own := d.Path(b)
-	if from != "" {
-		if b.SealedIn, err = filepath.Abs(from); err != nil {
+	if o.from != "" {
+		if b.SealedIn, err = filepath.Abs(o.from); err != nil {
 			return "", err
 		}
 	}
@@ -120,5 +132,10 @@ func (a *app) restore(ctx context.Context, where located, led *ledger.Ledger, b 
 		return "", err
 	}
 	defer unlock()
+	if !o.noGuards {
+		if err := a.putBackGuards(ctx, where, led, d, b); err != nil {
+			return file, err
+		}
+	}
 	return file, d.Restore(ctx, led, b)
 }
