@@ -45,10 +45,14 @@ func (g *guardRemover) batch(ctx context.Context, b ledger.Batch, row *archivedJ
 		return false, err
 	}
 	task := g.where.task(b.TaskName)
-	if task == nil || !task.Guarded() {
-		return g.without(ctx, task, b, row)
-	}
-	if g.dryRun {
+	had, elsewhere, err := leftGuards(ctx, g.led, task, b)
+	switch {
+	case err != nil || !had:
+		return false, err
+	case elsewhere != "":
+		row.Why = "its guards stay: " + elsewhere
+		return true, nil
+	case g.dryRun:
 		row.Why = "it is sealed; its guards would be removed"
 		return true, nil
 	}
@@ -57,55 +61,57 @@ func (g *guardRemover) batch(ctx context.Context, b ledger.Batch, row *archivedJ
 	if err == nil {
 		row.Guards, err = g.remove(ctx, t, b)
 	}
+	return true, g.tell(ctx, t, b, row, err)
+}
+
+// tell says in a row why guards stay, unless err ends the whole.
+func (g *guardRemover) tell(ctx context.Context, t *taskGuards, b ledger.Batch, row *archivedJSON, err error) error {
 	var file *archive.FileError
-	switch {
-	case err == nil:
-		return true, nil
-	case ctx.Err() != nil:
-		return true, err
-	case errors.Is(err, ledger.ErrMoved):
-		row.Why = "its guards stay: " + err.Error()
-		return true, nil
-	case t.err == nil && (!errors.As(err, &file) || errors.Is(err, archive.ErrBusy)):
-		return true, err
+	moved := errors.Is(err, ledger.ErrMoved)
+	passes := moved || t.err != nil || errors.As(err, &file) && !errors.Is(err, archive.ErrBusy)
+	if err == nil || ctx.Err() != nil || !passes {
+		return err
 	}
 	row.Why = "its guards stay: " + err.Error()
+	if moved {
+		return nil
+	}
 	if g.stuck = append(g.stuck, b); g.why == nil {
 		g.why = err
 	}
-	return true, nil
+	return nil
 }
 
-// without is for a task of which nothing tells where its guards would be.
-func (g *guardRemover) without(ctx context.Context, task *tasks.Task, b ledger.Batch, row *archivedJSON) (concerned bool, err error) {
-	had, err := g.had(ctx, b)
-	switch {
-	case err != nil:
-		return false, err
-	case had && task == nil:
-		row.Why = "its guards stay: the task is not in " + configName
-		return true, nil
-	case had:
-		row.Why = "its guards stay: the task is no sql task with a guard any more"
-		return true, nil
-	case g.dryRun:
-		return false, nil
-	}
-	err = g.led.GuardsRemoved(ctx, b) // so that its runs aren't read each time
-	if errors.Is(err, ledger.ErrMoved) {
-		err = nil
-	}
-	return false, err
-}
-
-// had tells whether a run of the batch may have left guards.
-func (g *guardRemover) had(ctx context.Context, b ledger.Batch) (had bool, err error) {
-	err = g.led.Store().View(ctx, func(r ledger.Reader) error {
-		runs, err := r.Runs(ledger.RunQuery{TaskName: b.TaskName, ExecuteDate: b.ExecuteDate})
-		had = slices.ContainsFunc(runs, func(r ledger.Run) bool { return tasks.LeavesGuards(r.Definition) })
+// leftGuards tells whether runs of a batch may have left guards, and why they
+// aren't, all of them, where the task would leave them now; empty if they are.
+// The configuration may be that of another project, which has others there.
+func leftGuards(ctx context.Context, led *ledger.Ledger, task *tasks.Task, b ledger.Batch) (had bool, elsewhere string, err error) {
+	var runs []ledger.Run
+	err = led.Store().View(ctx, func(r ledger.Reader) (err error) {
+		runs, err = r.Runs(ledger.RunQuery{TaskName: b.TaskName, ExecuteDate: b.ExecuteDate})
 		return err
 	})
-	return had, err
+	for _, r := range runs {
+		at, left, err := tasks.LeftGuards(r.Definition)
+		switch {
+		case !left:
+			continue
+		case task == nil:
+			return true, "the task is not in " + configName, nil
+		case !task.Guarded():
+			return true, "the task is no sql task with a guard any more", nil
+		case err != nil:
+			return true, fmt.Sprintf("nobody knows where the run %s left some: %v", r.ID, err), nil
+		}
+		had = true
+		switch now := task.GuardPlace(); {
+		case at.Namespace != now.Namespace:
+			return true, fmt.Sprintf("a run left some in the namespace %q, and %s says %q", at.Namespace, configName, now.Namespace), nil
+		case at.Database != now.Database:
+			return true, fmt.Sprintf("a run left some in %s, and %s says %s", at.Database, configName, now.Database), nil
+		}
+	}
+	return had, "", err
 }
 
 // of connects to the database of a task, once.
@@ -122,15 +128,14 @@ func (g *guardRemover) of(ctx context.Context, task *tasks.Task) *taskGuards {
 // remove looks before each part whether the batch is still sealed: on another
 // host no lock keeps a restore away.
 func (g *guardRemover) remove(ctx context.Context, t *taskGuards, b ledger.Batch) (n int64, err error) {
-	err = g.dir.IDs(g.led, b, tasks.GuardPart, func(ids []string) error {
-		now, err := batchOf(ctx, g.led, b.TaskName, b.ExecuteDate)
-		if err != nil {
+	if err := g.led.GuardsBegun(ctx, b); err != nil {
+		return 0, err
+	}
+	err = g.dir.Effects(ctx, g.led, b, tasks.GuardPart, func(part []archive.Effect) error {
+		if err := g.led.StillSealed(ctx, b); err != nil {
 			return err
 		}
-		if now.SealedSum != b.SealedSum {
-			return ledger.ErrMoved
-		}
-		removed, err := t.Remove(ctx, b.ExecuteDate, ids)
+		removed, err := t.Remove(ctx, b.ExecuteDate, b.SealedSum, effects(part))
 		n += removed
 		t.err = err
 		return err
@@ -139,6 +144,14 @@ func (g *guardRemover) remove(ctx context.Context, t *taskGuards, b ledger.Batch
 		return n, err
 	}
 	return n, g.led.GuardsRemoved(ctx, b)
+}
+
+func effects(part []archive.Effect) []tasks.Effect {
+	all := make([]tasks.Effect, len(part))
+	for i, e := range part {
+		all[i] = tasks.Effect(e)
+	}
+	return all
 }
 
 // close ends the connections, and gives what went wrong.

@@ -30,12 +30,13 @@ gaps, and it is never done again. A run of it executes nothing and exits with 0
 if all its records were there; else with 2. runner ledger restore brings a batch
 back exactly.
 
-With --guards the rows that sql tasks have left in runner_effects for sealed
-batches are removed from their databases, those of batches sealed earlier too.
-A sealed batch executes nothing, so all that they protect from is the loss of
-the ledger: without them a ledger that starts empty would do those dates again.
-Which batches are finished is remembered until they are restored. What can't be
-removed is listed with why. --dry-run asks no such database.
+With --guards the rows that sql tasks have left in runner_effects for what is
+done of sealed batches are removed from their databases, those of batches sealed
+earlier too. A row a batch stays, which says so: a ledger that doesn't know the
+seal – an old backup, or one that starts empty – can't tell what of that date was
+done, and puts in doubt what it tries of it. runner ledger restore puts them back.
+Which batches are finished is remembered until then. What can't be removed is
+listed with why. --dry-run asks no such database.
 
 It may be killed at any moment, and goes on when it is started again. Runs go on
 meanwhile. docs/archive.md describes the files.

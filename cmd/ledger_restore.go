@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 
@@ -19,13 +20,19 @@ kept output, exactly as they were, and take off the seal. The file is compared
 with the checksum in the ledger first, and stays where it is. A batch that isn't
 sealed is left as it is.
 
+If its guards were removed (runner ledger archive --guards), they are put back
+first into the database of the task as runner.yaml names it: they tell what is
+done from what isn't. Where that can't be, nothing is restored, unless
+--without-guards is given: then what is tried of the batch and has no guard comes
+in doubt.
+
 It may be killed at any moment: the batch stays sealed until all of it is back.
 
 EXIT STATUS
-  0 the batch is in the ledger; 2 usage is wrong, there is no such batch, or
-  --from can't be read or isn't the file it was archived in; 5 another archive or
-  restore is at work, 7 the ledger or its own file of the batch can't be used,
-  129, 130, 143 interrupted.`,
+  0 the batch is in the ledger; 1 its guards can't be put back; 2 usage is wrong,
+  there is no such batch, or --from can't be read or isn't the file it was
+  archived in; 5 another archive or restore is at work, 7 the ledger or its own
+  file of the batch can't be used, 129, 130, 143 interrupted.`,
 		Example: `  runner ledger restore grant-coupon --date 2026-08-11
   runner ledger restore grant-coupon --date 2026-08-11 --from /mnt/archive/grant-coupon/2026-08-11.jsonl.zst`,
 		Args: exactly("TASK"),
@@ -35,10 +42,14 @@ EXIT STATUS
 	f.SortFlags = false
 	f.StringVar(&o.date, "date", "", "execute `DATE` of the batch ("+dateForms[len("use "):]+")")
 	f.StringVar(&o.from, "from", "", "the archive `FILE`, if it isn't where it was written to")
+	f.BoolVar(&o.noGuards, "without-guards", false, "put none back that were removed")
 	return c
 }
 
-type restoreOptions struct{ date, from string }
+type restoreOptions struct {
+	date, from string
+	noGuards   bool
+}
 
 // restoredJSON is a batch that is back. Its names are an interface.
 type restoredJSON struct {
@@ -77,11 +88,12 @@ func runRestore(ctx context.Context, a *app, c *cobra.Command, o restoreOptions,
 	}
 	r := restoredJSON{TaskName: task, ExecuteDate: date, Result: "not_sealed", Counts: newCounts(b.Counts)}
 	if b.Sealed() {
-		if r.File, err = a.restore(ctx, where, led, b, o.from); err != nil {
+		if r.File, err = a.restore(ctx, where, led, b, o); err != nil {
 			if o.from == "" { // else it is the name that is wrong
 				err = where.lostArchive(b, err)
 			}
-			return withHint(causeOf(ctx, err), "the batch is sealed as before; --from FILE names its archive")
+			err = causeOf(ctx, err)
+			return withHint(err, "%s", cmp.Or(hintOf(err), "the batch is sealed as before; --from FILE names its archive"))
 		}
 		r.Result = "restored"
 	}
@@ -97,14 +109,14 @@ func runRestore(ctx context.Context, a *app, c *cobra.Command, o restoreOptions,
 	return a.p.say("%s %s: it is not sealed", task, date)
 }
 
-func (a *app) restore(ctx context.Context, where located, led *ledger.Ledger, b ledger.Batch, from string) (file string, err error) {
+func (a *app) restore(ctx context.Context, where located, led *ledger.Ledger, b ledger.Batch, o restoreOptions) (file string, err error) {
 	d, err := a.folder(where, "")
 	if err != nil {
 		return "", err
 	}
 	own := d.Path(b)
-	if from != "" {
-		if b.SealedIn, err = filepath.Abs(from); err != nil {
+	if o.from != "" {
+		if b.SealedIn, err = filepath.Abs(o.from); err != nil {
 			return "", err
 		}
 	}
@@ -124,5 +136,10 @@ func (a *app) restore(ctx context.Context, where located, led *ledger.Ledger, b 
 		return "", err
 	}
 	defer unlock()
+	if !o.noGuards {
+		if err := a.putBackGuards(ctx, where, led, d, b); err != nil {
+			return file, err
+		}
+	}
 	return file, d.Restore(ctx, led, b)
 }

@@ -110,6 +110,20 @@ func (l *Ledger) Seal(ctx context.Context, task, date string, s Stamp, file, sum
 	return b, err
 }
 
+// StillSealed fails with ErrMoved unless a batch is sealed as it was when it was
+// read.
+func (l *Ledger) StillSealed(ctx context.Context, b Batch) error {
+	return l.store.View(ctx, func(r Reader) error { return sealedAs(r, b) })
+}
+
+func sealedAs(r Reader, b Batch) error {
+	now, err := r.Batch(b.TaskName, b.ExecuteDate)
+	if err == nil && (!now.Sealed() || now.SealedSum != b.SealedSum) {
+		err = ErrMoved
+	}
+	return err
+}
+
 // Forget removes records of a sealed batch above a number, at most limit, and
 // gives the highest it removed; 0 when none was left.
 func (l *Ledger) Forget(ctx context.Context, b Batch, after int64, limit int) (last int64, err error) {
@@ -155,6 +169,9 @@ func (l *Ledger) Unseal(ctx context.Context, b Batch) error {
 			return err
 		}
 		now.SealedAt, now.SealedIn, now.SealedSum = time.Time{}, "", ""
+		if err := tx.PutMeta(metaGuards(now), ""); err != nil {
+			return err
+		}
 		return tx.PutBatch(&now)
 	})
 }

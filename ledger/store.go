@@ -84,7 +84,7 @@ type Tx interface {
 	// AddAttempts adds lines to stories. Where a line exists for a record
 	// and fence, only its empty Late fields are filled.
 	AddAttempts(a []Attempt) error
-	// PutMeta keeps a value for Meta.
+	// PutMeta keeps a value for Meta; an empty one takes no room.
 	PutMeta(key, value string) error
 	// PutRun inserts a run (No 0; sets No) or updates it.
 	PutRun(r *Run) error

@@ -3,7 +3,7 @@ package tasks
 const referenceSQL = `
 ## SQL
 
-An action of ` + "`sql`" + ` is one transaction: first the guard, a row in the table ` + "`runner_effects`" + ` with namespace, task, biz_id, execute date and generation as its key; then ` + "`read`" + `; then the statements; then the commit. If the guard is there already, so is the effect: the record is done (` + "`already`" + `), whatever became of the ledger. A connection that is lost during the commit is settled by inserting the guard again. So a guarded action may always be repeated, and is its own check. Guards stay until ` + "`runner ledger archive --guards`" + ` removes those of archived dates. The table is made when it is first needed, under a lock; who may not make tables gets it from somebody who may, once:
+An action of ` + "`sql`" + ` is one transaction: first the guard, a row in the table ` + "`runner_effects`" + ` with namespace, task, biz_id, execute date and generation as its key; then ` + "`read`" + `; then the statements; then the commit. If the guard is there already, so is the effect: the record is done (` + "`already`" + `), whatever became of the ledger. A connection that is lost during the commit is settled by inserting the guard again. So a guarded action may always be repeated, and is its own check. Guards stay until ` + "`runner ledger archive --guards`" + ` removes those of an archived date, which leaves one row. The table is made when it is first needed, under a lock; who may not make tables gets it from somebody who may, once:
 
 | database | statement |
 | --- | --- |

@@ -100,29 +100,6 @@ tasks:
 	}
 }
 
-func TestWhatMayHaveLeftGuards(t *testing.T) {
-	conf := mustLoad(t, `tasks:
-  on: {sql: {database: "sqlite:shop.db", statement: SELECT 1}}
-  off: {sql: {database: "sqlite:shop.db", statement: SELECT 1, guard: off}}
-  go: {go: noop}
-`)
-	for i, want := range []bool{true, false, false} {
-		built, err := conf.Tasks[i].Build(0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, _ := built.Definition.Encode()
-		if got := []bool{conf.Tasks[i].Guarded(), LeavesGuards(text)}; got[0] != want || got[1] != want {
-			t.Errorf("%s: got %v, want %v", built.Name, got, want)
-		}
-	}
-	for _, text := range []string{"", "{}", `{"kind":"quantum","action":{}}`, `{"kind":"sql","action":{}}`} {
-		if !LeavesGuards([]byte(text)) {
-			t.Errorf("%q: nobody knows", text)
-		}
-	}
-}
-
 // actBetweenChecks makes an attempt, and asks the check before and after.
 func actBetweenChecks(t *testing.T, built runner.Task, bizID, want, after, before string) {
 	t.Helper()

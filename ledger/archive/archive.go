@@ -222,8 +222,8 @@ func (d *Folder) Check(led *ledger.Ledger, b ledger.Batch) error {
 	}
 	defer f.Close()
 	var held ledger.Counts
-	err = f.ids(func(_ string, s ledger.Status) error {
-		held[s]++
+	err = f.briefs(func(r brief) error {
+		held[r.Status]++
 		return nil
 	})
 	if err == nil && held != b.Counts {

@@ -36,8 +36,8 @@ func (f *File) Match(ids iter.Seq2[string, error]) (s Scope, err error) {
 	}
 	if total <= partSize {
 		known := make(map[string]ledger.Status, total)
-		err := f.ids(func(biz string, st ledger.Status) error {
-			known[biz] = st
+		err := f.briefs(func(r brief) error {
+			known[r.BizID] = r.Status
 			return nil
 		})
 		if err != nil {
@@ -56,7 +56,10 @@ func (f *File) Match(ids iter.Seq2[string, error]) (s Scope, err error) {
 		return s, err
 	}
 	defer d.close()
-	if err := f.ids(func(biz string, st ledger.Status) error { return d.archived.put(d.part(biz), string(rune('0'+st))+biz) }); err != nil {
+	err = f.briefs(func(r brief) error {
+		return d.archived.put(d.part(r.BizID), string(rune('0'+r.Status))+r.BizID)
+	})
+	if err != nil {
 		return s, err
 	}
 	for id, err := range ids {

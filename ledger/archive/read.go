@@ -180,17 +180,22 @@ func (f *File) Items() iter.Seq2[Item, error] {
 	}
 }
 
-// IDs yields the biz_ids and statuses of all records.
-func (f *File) ids(fn func(biz string, s ledger.Status) error) error {
-	var l struct {
-		BizID  string        `json:"biz_id"`
-		Status ledger.Status `json:"status"`
-	}
+// brief is what of a record is read where there are many.
+type brief struct {
+	BizID      string        `json:"biz_id"`
+	Status     ledger.Status `json:"status"`
+	Generation int           `json:"generation"`
+}
+
+// briefs yields all records in short.
+func (f *File) briefs(fn func(r brief) error) error {
+	var r brief
 	return f.lines(func(line []byte) (int, error) {
-		if err := json.Unmarshal(line, &l); err != nil {
+		r = brief{}
+		if err := json.Unmarshal(line, &r); err != nil {
 			return 0, &FileError{f.path, err}
 		}
-		return -1, fn(l.BizID, l.Status)
+		return -1, fn(r)
 	})
 }
 

@@ -154,7 +154,7 @@ func meta(f *fixture) {
 		})
 	}
 	read("")
-	for _, v := range []string{"one", "two"} {
+	for _, v := range []string{"one", "two", "", "", "three"} {
 		f.update(func(tx ledger.Tx) error { return tx.PutMeta("key", v) })
 		read(v)
 	}

@@ -65,5 +65,8 @@ func (r *reader) Meta(key string) (value string, err error) {
 }
 
 func (t *tx) PutMeta(key, value string) error {
+	if value == "" {
+		return t.do(step{sql: "DELETE FROM meta WHERE key = $1", args: []any{key}})
+	}
 	return t.do(step{sql: "INSERT INTO meta(key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value", args: []any{key, value}})
 }

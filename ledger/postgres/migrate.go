@@ -97,7 +97,7 @@ func (c *conn) meta(ctx context.Context) (m meta, err error) {
 	if err != nil || !there {
 		return m, err
 	}
-	err = c.do(ctx, step{sql: "SELECT key, value FROM meta", rows: values(func(row []any) error {
+	err = c.do(ctx, step{sql: "SELECT key, value FROM meta WHERE key IN ('id', 'schema')", rows: values(func(row []any) error {
 		switch value := table.Str(row[1]); table.Str(row[0]) {
 		case "id":
 			m.id = value

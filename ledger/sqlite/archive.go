@@ -71,7 +71,12 @@ func (r *reader) Meta(key string) (string, error) {
 }
 
 func (t *tx) PutMeta(key, value string) error {
-	_, err := t.c.exec("INSERT INTO meta(key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value", key, value)
+	var err error
+	if value == "" {
+		_, err = t.c.exec("DELETE FROM meta WHERE key = $1", key)
+	} else {
+		_, err = t.c.exec("INSERT INTO meta(key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value", key, value)
+	}
 	if err != nil {
 		return t.fail(err)
 	}

@@ -72,6 +72,7 @@ type Action struct {
 
 	guardsMu   sync.Mutex
 	guardsMade bool
+	markers    markers
 }
 
 // New makes an action. Nothing is looked at before its Prepare.

@@ -126,3 +126,32 @@ func sqliteFile(address, dir string) (string, error) {
 	}
 	return path, nil
 }
+
+// Place is what of an address says which database it is: neither who uses it,
+// nor how. Variables stay in it as they are.
+func Place(address, dir string) string {
+	if scheme(address) == "sqlite" && !strings.Contains(address, "${") {
+		if path, err := sqliteFile(address, dir); err == nil {
+			return "sqlite:" + filepath.Clean(path)
+		}
+	}
+	s, rest, ok := strings.Cut(address, "://")
+	if !ok {
+		return address
+	}
+	rest, query, _ := strings.Cut(rest, "?")
+	rest = rest[strings.LastIndexByte(rest, '@')+1:]
+	var where []string
+	for _, part := range strings.Split(query, "&") {
+		if key, _, _ := strings.Cut(part, "="); slices.Contains(placeKeys, strings.ToLower(key)) {
+			where = append(where, part)
+		}
+	}
+	if len(where) > 0 {
+		rest += "?" + strings.Join(where, "&")
+	}
+	return s + "://" + rest
+}
+
+// placeKeys are query parameters of addresses that name a database.
+var placeKeys = []string{"host", "hostaddr", "port", "dbname", "database", "socket", "service", "search_path", "options"}

@@ -157,14 +157,30 @@ func (s *mysqlSession) insertGuards(ctx context.Context, keys []guardKey) ([]boo
 	return fresh, nil
 }
 
-// deleteGuards compares bytes, as the columns are.
-func (s *mysqlSession) deleteGuards(ctx context.Context, namespace, task, date string, ids []string) (int64, error) {
-	args := []any{namespace, task, date}
+// deleteGuards compares bytes, as the columns are. It asks first which are there:
+// to delete one that isn't waits for whoever has the one after it.
+func (s *mysqlSession) deleteGuards(ctx context.Context, namespace, task, date string, generation int, ids []string) (int64, error) {
+	args := []any{namespace, task, date, generation}
 	for _, id := range ids {
 		args = append(args, id)
 	}
-	return s.change(ctx, "DELETE FROM "+GuardTable+" WHERE namespace = ? AND task_name = ? AND execute_date = ?"+
-		" AND biz_id IN (?"+strings.Repeat(", ?", len(ids)-1)+")", args)
+	const where = " FROM " + GuardTable + " WHERE namespace = ? AND task_name = ? AND execute_date = ? AND generation = ? AND biz_id IN (?"
+	rows, err := s.c.QueryContext(ctx, "SELECT biz_id"+where+strings.Repeat(", ?", len(ids)-1)+")", args...)
+	if err != nil {
+		return 0, err
+	}
+	args = args[:4]
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return 0, errors.Join(err, rows.Close())
+		}
+		args = append(args, id)
+	}
+	if err := rows.Err(); err != nil || len(args) == 4 {
+		return 0, err
+	}
+	return s.change(ctx, "DELETE"+where+strings.Repeat(", ?", len(args)-5)+")", args)
 }
 
 // The key is bytes: collations ignore blanks at the end, at the least.

@@ -170,9 +170,10 @@ const (
 	pgInsertGuards = "INSERT INTO " + GuardTable + " (" + guardColumns + ") SELECT $1, $2, k.biz_id, k.execute_date, k.generation" +
 		" FROM unnest($3::text[], $4::text[], $5::bigint[]) AS k(biz_id, execute_date, generation)" +
 		" ON CONFLICT DO NOTHING RETURNING biz_id, execute_date, generation"
-	pgDeleteGuards = "DELETE FROM " + GuardTable + " WHERE namespace = $1 AND task_name = $2 AND biz_id = $3 AND execute_date = $4"
-	pgDeleteGuard  = "DELETE FROM " + GuardTable + " WHERE namespace = $1 AND task_name = $2 AND biz_id = $3 AND execute_date = $4 AND generation = $5"
-	pgMakeGuards   = "CREATE TABLE IF NOT EXISTS " + GuardTable + ` (
+	pgMarked = "SELECT coalesce(-min(generation), 0) FROM " + GuardTable + " WHERE namespace = $1 AND task_name = $2" +
+		" AND biz_id >= $3 AND biz_id < $4 AND execute_date = $5 AND generation < 0"
+	pgDeleteGuard = "DELETE FROM " + GuardTable + " WHERE namespace = $1 AND task_name = $2 AND biz_id = $3 AND execute_date = $4 AND generation = $5"
+	pgMakeGuards  = "CREATE TABLE IF NOT EXISTS " + GuardTable + ` (
  namespace text COLLATE "C" NOT NULL, task_name text COLLATE "C" NOT NULL, biz_id text COLLATE "C" NOT NULL,
  execute_date text COLLATE "C" NOT NULL, generation bigint NOT NULL, created_at timestamptz NOT NULL DEFAULT now(),
  PRIMARY KEY (` + guardColumns + "))"
@@ -207,10 +208,10 @@ func (s *pgSession) deleteGuard(ctx context.Context, key guardKey) error {
 
 // deleteGuards sends a statement for each record, all at once. A single one with
 // a list reads all guards of the task where the table was never analyzed.
-func (s *pgSession) deleteGuards(ctx context.Context, namespace, task, date string, ids []string) (n int64, err error) {
+func (s *pgSession) deleteGuards(ctx context.Context, namespace, task, date string, generation int, ids []string) (n int64, err error) {
 	var b pgx.Batch
 	for _, id := range ids {
-		b.Queue(pgDeleteGuards, namespace, task, id, date)
+		b.Queue(pgDeleteGuard, namespace, task, id, date, generation)
 	}
 	answers := s.c.SendBatch(ctx, &b)
 	for range ids {
@@ -222,6 +223,11 @@ func (s *pgSession) deleteGuards(ctx context.Context, namespace, task, date stri
 		n += tag.RowsAffected()
 	}
 	return n, answers.Close()
+}
+
+func (s *pgSession) marked(ctx context.Context, namespace, task, date string) (upTo int, err error) {
+	err = s.c.QueryRow(ctx, pgMarked, namespace, task, markerID(date, ""), afterMarkers(date), date).Scan(&upTo)
+	return upTo, err
 }
 
 func (s *pgSession) prepare(ctx context.Context, st *statement) error {

@@ -114,6 +114,8 @@ type GuardCheck struct {
 	probe
 	mu   sync.Mutex
 	made bool
+
+	markers markers
 }
 
 // NewGuardCheck makes a check of the guards of a namespace.
@@ -132,13 +134,10 @@ func (c *GuardCheck) Act(ctx context.Context, at runner.Attempt) runner.Result {
 	if err == nil {
 		err = c.makeGuards(ctx)
 	}
-	r := runner.Result{Outcome: ledger.Absent}
+	var r runner.Result
 	if err == nil {
 		err = c.pool.do(ctx, false, func(s session) error {
-			fresh, err := s.insertGuards(ctx, []guardKey{keyOf(c.Namespace, &at.Record)})
-			if err == nil && !fresh[0] {
-				r.Outcome = ledger.Applied
-			}
+			r, err = c.look(ctx, s, keyOf(c.Namespace, &at.Record))
 			return err
 		})
 	}
@@ -146,6 +145,20 @@ func (c *GuardCheck) Act(ctx context.Context, at runner.Attempt) runner.Result {
 		return runner.Result{Outcome: ledger.Unclear, Error: "guard: " + whyEnded(ctx, at, err)}
 	}
 	return r
+}
+
+// look asks for one guard. That it isn't there says nothing where guards were
+// removed.
+func (c *GuardCheck) look(ctx context.Context, s session, k guardKey) (r runner.Result, err error) {
+	fresh, err := s.insertGuards(ctx, []guardKey{k})
+	if err != nil || !fresh[0] {
+		return runner.Result{Outcome: ledger.Applied}, err
+	}
+	gone, err := c.markers.hide(ctx, s, k)
+	if gone {
+		return runner.Result{Outcome: ledger.Unclear, Error: hidden(k)}, err
+	}
+	return runner.Result{Outcome: ledger.Absent}, err
 }
 
 // makeGuards makes the table of guards where an attempt was cut off before it

@@ -43,9 +43,12 @@ type session interface {
 	// were not there. It waits for other transactions that have inserted them.
 	insertGuards(ctx context.Context, keys []guardKey) (fresh []bool, err error)
 	deleteGuard(ctx context.Context, key guardKey) error
-	// deleteGuards deletes those of records of a task on a date, whatever their
-	// generation, and gives how many that were. It looks at no others.
-	deleteGuards(ctx context.Context, namespace, task, date string, ids []string) (int64, error)
+	// deleteGuards deletes those of records of a task on a date, of a generation,
+	// and gives how many that were. It looks at no others.
+	deleteGuards(ctx context.Context, namespace, task, date string, generation int, ids []string) (int64, error)
+	// marked gives the highest generation of which guards of a date were removed;
+	// 0: of none.
+	marked(ctx context.Context, namespace, task, date string) (upTo int, err error)
 	// hasGuards tells whether there is a table of guards.
 	hasGuards(ctx context.Context) (bool, error)
 	// control executes a statement that has no values, such as SAVEPOINT.

@@ -172,7 +172,17 @@ func (s *sqlSession) prepare(ctx context.Context, st *statement) error {
 const (
 	insertGuard = "INSERT INTO " + GuardTable + " (" + guardColumns + ") VALUES (?, ?, ?, ?, ?)"
 	deleteGuard = "DELETE FROM " + GuardTable + " WHERE namespace = ? AND task_name = ? AND biz_id = ? AND execute_date = ? AND generation = ?"
+	lookMarked  = "SELECT coalesce(-min(generation), 0) FROM " + GuardTable + " WHERE namespace = ? AND task_name = ?" +
+		" AND biz_id >= ? AND biz_id < ? AND execute_date = ? AND generation < 0"
 )
+
+func (s *sqlSession) marked(ctx context.Context, namespace, task, date string) (upTo int, err error) {
+	p, err := s.stmt(ctx, lookMarked)
+	if err == nil {
+		err = p.QueryRowContext(ctx, namespace, task, markerID(date, ""), afterMarkers(date), date).Scan(&upTo)
+	}
+	return upTo, err
+}
 
 func (s *sqlSession) deleteGuard(ctx context.Context, key guardKey) error {
 	_, err := s.change(ctx, deleteGuard, key.args())

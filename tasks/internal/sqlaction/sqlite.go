@@ -186,13 +186,13 @@ const sqliteMakeGuards = "CREATE TABLE IF NOT EXISTS " + GuardTable + ` (
  PRIMARY KEY (` + guardColumns + ")) WITHOUT ROWID"
 
 // deleteGuards takes any number of ids as one value.
-func (s *sqliteSession) deleteGuards(ctx context.Context, namespace, task, date string, ids []string) (int64, error) {
+func (s *sqliteSession) deleteGuards(ctx context.Context, namespace, task, date string, generation int, ids []string) (int64, error) {
 	list, err := json.Marshal(ids)
 	if err != nil {
 		return 0, err
 	}
 	return s.change(ctx, "DELETE FROM "+GuardTable+" WHERE namespace = ? AND task_name = ? AND execute_date = ?"+
-		" AND biz_id IN (SELECT value FROM json_each(?))", []any{namespace, task, date, string(list)})
+		" AND generation = ? AND biz_id IN (SELECT value FROM json_each(?))", []any{namespace, task, date, generation, string(list)})
 }
 
 func (s *sqliteSession) hasGuards(ctx context.Context) (bool, error) {

@@ -79,7 +79,8 @@ func (x *executor) commit(ctx context.Context, todo []*job) error {
 	return nil
 }
 
-// guards inserts the guards, and gives the records whose guard wasn't there.
+// guards inserts the guards, and gives the records whose guard wasn't there,
+// unless it may have been removed.
 func (x *executor) guards(ctx context.Context, group []*job) ([]*job, error) {
 	keys := make([]guardKey, len(group))
 	for i, j := range group {
@@ -91,10 +92,21 @@ func (x *executor) guards(ctx context.Context, group []*job) ([]*job, error) {
 	}
 	var todo []*job
 	for i, j := range group {
-		if fresh[i] {
-			todo = append(todo, j)
-		} else {
+		if !fresh[i] {
 			j.set(succeeded(ledger.DetailAlready))
+			continue
+		}
+		gone, err := x.markers.hide(ctx, x.s, j.key)
+		if err == nil && gone {
+			err = x.s.deleteGuard(ctx, j.key)
+		}
+		switch {
+		case err != nil:
+			return nil, err
+		case gone:
+			j.set(runner.Result{Outcome: ledger.Unknown, Error: hidden(j.key)})
+		default:
+			todo = append(todo, j)
 		}
 	}
 	return todo, nil

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -9,11 +10,18 @@ import (
 	"runner/ledger"
 )
 
-// IDs gives the biz_ids in the file of a sealed batch to fn, at most n at a
-// time; it must not keep them. The file is compared with its checksum first. d
-// is locked, and no restore of the batch begins meanwhile, wherever its file
-// lies.
-func (d *Folder) IDs(led *ledger.Ledger, b ledger.Batch, n int, fn func(ids []string) error) error {
+// Effect is what a record that is done stands for.
+type Effect struct {
+	BizID      string
+	Generation int
+}
+
+// Effects gives those in the file of a sealed batch to fn, at most n at a time;
+// it must not keep them. What was skipped is left out: nobody knows of it. The
+// file is compared with its checksum first. d is locked, and no restore of the
+// batch begins meanwhile, wherever its file lies. It fails with ledger.ErrMoved
+// if the batch has another seal by now, or none.
+func (d *Folder) Effects(ctx context.Context, led *ledger.Ledger, b ledger.Batch, n int, fn func(part []Effect) error) error {
 	f, err := d.Open(led, b) // before a folder is made for the lock
 	if err != nil {
 		return err
@@ -24,12 +32,18 @@ func (d *Folder) IDs(led *ledger.Ledger, b ledger.Batch, n int, fn func(ids []st
 		return err
 	}
 	defer unlock()
+	if err := led.StillSealed(ctx, b); err != nil {
+		return err
+	}
 	if err := d.compare(b); err != nil {
 		return err
 	}
-	part := make([]string, 0, n)
-	err = f.ids(func(biz string, _ ledger.Status) error {
-		if part = append(part, biz); len(part) < n {
+	part := make([]Effect, 0, n)
+	err = f.briefs(func(r brief) error {
+		if r.Status != ledger.Done {
+			return nil
+		}
+		if part = append(part, Effect{r.BizID, r.Generation}); len(part) < n {
 			return nil
 		}
 		err := fn(part)
