@@ -36,9 +36,10 @@ type summaryJSON struct {
 	BlockedBy   []blockJSON       `json:"blocked_by"`
 	Records     []recordJSON      `json:"records,omitempty"` // with --biz-id
 
-	yielded  bool // busy, and content
-	halted   string
-	troubled []ledger.Entry // the first few that failed or are in doubt
+	yielded    bool // busy, and content
+	incomplete bool // the batch is, whatever became of the scope
+	halted     string
+	troubled   []ledger.Entry // the first few that failed or are in doubt
 }
 
 // countsJSON always has all six statuses.
