@@ -41,6 +41,7 @@ type jobOptions struct {
 	command  string
 	limit    int64
 	dryRun   bool
+	whole    bool // the input is all that the task's source holds
 	progress string
 	fill     func(*runner.Options) // adds what the flags say
 	several  bool                  // several dates or tasks were asked for: print an array
@@ -226,15 +227,22 @@ func (r *batchRun) start(ctx context.Context, j job) {
 	if err == nil {
 		err = rerr
 	}
+	var rest remainder
+	if err == nil {
+		rest, err = r.lookOutside(ctx, j, s)
+	}
 	f := facts(s, r.caught())
 	f.LedgerError = f.LedgerError || err != nil && !f.Usage
 	r.left -= s.Begun
 	r.failed = err != nil
-	r.add(s, newSummary(s, records), f)
+	row := newSummary(s, records)
+	row.incomplete = !rest.complete
+	r.add(s, row, f)
 	r.ends = append(r.ends, func() {
 		if err != nil {
 			r.p.fail(err)
 		}
 		r.explain(s, r.where.zone)
+		r.sayOutside(j, rest)
 	})
 }

@@ -98,10 +98,15 @@ func (a *app) nextSteps(s runner.Summary, zone *time.Location) (steps []step) {
 		steps = append(steps, step{plural(s.Counts[ledger.Failed], "record") + " failed", "runner rerun " + where + " tries them again"})
 	}
 	if n := s.Counts[ledger.InDoubt]; n > 0 {
-		hint := "find out of each whether it took effect; if so, runner ledger mark " + where + " --as done --reason TEXT BIZ_ID; if not, runner rerun " + where + " --status in_doubt --yes --biz-id BIZ_ID"
-		steps = append(steps, step{plural(n, "record") + " may or may not have taken effect: a person must find out", hint})
+		steps = append(steps, step{plural(n, "record") + " may or may not have taken effect: a person must find out", findOutHint(where)})
 	}
 	return steps
+}
+
+// findOutHint is what a person does about records in doubt; where is their task
+// and date, as the command line has it.
+func findOutHint(where string) string {
+	return "find out of each whether it took effect; if so, runner ledger mark " + where + " --as done --reason TEXT BIZ_ID; if not, runner rerun " + where + " --status in_doubt --yes --biz-id BIZ_ID"
 }
 
 func survivorText(v runner.Survivor, now time.Time) string {

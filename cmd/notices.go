@@ -173,7 +173,7 @@ func (n *notices) hook(task string) *tasks.Hook {
 		return nil
 	}
 	well := n.codeFor(task) == exitOK
-	if well && slices.ContainsFunc(n.of(task), func(r notice) bool { return r.Result != runner.Complete }) {
+	if well && slices.ContainsFunc(n.of(task), func(r notice) bool { return r.Result != runner.Complete || r.row.incomplete }) {
 		return nil
 	}
 	return t.Hook(well)

@@ -2,9 +2,7 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -77,7 +75,9 @@ func runRecover(ctx context.Context, a *app, o recoverOptions, names []string) e
 	if err != nil {
 		return err
 	}
-	asked, left, facts, err := a.askDoubts(ctx, where, led, store.RunsDir(), names)
+	stop, caught, done := a.watchSignals()
+	defer done()
+	asked, left, facts, err := asker{a, where, led, store.RunsDir(), stop, caught}.askAll(ctx, names)
 	if err != nil {
 		return err
 	}
@@ -107,69 +107,6 @@ func (a *app) recoverAll(ctx context.Context, led *ledger.Ledger, runsDir string
 	again.Settled = append(rec.Settled, again.Settled...)
 	again.Leftovers = append(rec.Leftovers, again.Leftovers...)
 	return again, err
-}
-
-// askDoubts asks the checks of what is in doubt, batch by batch, and counts
-// what still is afterwards.
-func (a *app) askDoubts(ctx context.Context, where located, led *ledger.Ledger, runsDir string, names []string) (asked, left int64, all []outcomeFacts, err error) {
-	stop, caught, done := a.watchSignals()
-	defer done()
-	var batches []ledger.Batch
-	err = led.Store().View(ctx, func(r ledger.Reader) (err error) {
-		batches, err = r.Batches("", "")
-		return err
-	})
-	if err != nil {
-		return 0, 0, nil, err
-	}
-	for _, b := range batches {
-		if b.Counts[ledger.InDoubt] == 0 || len(names) > 0 && !slices.Contains(names, b.TaskName) {
-			continue
-		}
-		n, s, err := a.askBatch(ctx, where, led, runsDir, b, stop, caught)
-		asked += n
-		if errors.Is(err, errNoCheck) {
-			left += b.Counts[ledger.InDoubt]
-			continue
-		}
-		if err != nil {
-			return asked, left, all, err
-		}
-		left += s.Counts[ledger.InDoubt]
-		all = append(all, facts(s, caught()))
-	}
-	return asked, left, all, nil
-}
-
-var errNoCheck = errors.New("the task has no check")
-
-func (a *app) askBatch(ctx context.Context, where located, led *ledger.Ledger, runsDir string, b ledger.Batch, stop *runner.Stop, caught caughtFunc) (int64, runner.Summary, error) {
-	sel := ledger.Selection{TaskName: b.TaskName, ExecuteDate: b.ExecuteDate, Statuses: []ledger.Status{ledger.InDoubt}}
-	task, err := a.definition(ctx, where, led, sel, 0)
-	if err != nil || task.Check == nil {
-		if err != nil {
-			a.p.warn("the checks of "+b.TaskName+" can't be asked: "+err.Error(), hintOf(err))
-		}
-		return 0, runner.Summary{}, errNoCheck
-	}
-	defer closeActions([]job{{task: task}})
-	var ids []int64
-	err = led.Select(ctx, sel, func(page []ledger.Entry) error {
-		for _, e := range page {
-			ids = append(ids, e.ID)
-		}
-		return nil
-	})
-	if err != nil {
-		return 0, runner.Summary{}, err
-	}
-	s, err := runner.Run(ctx, runner.Options{
-		Ledger: led, RunsDir: runsDir, Task: task, Date: b.ExecuteDate, Zone: where.zoneName, Command: "recover",
-		Version: programVersion(), Watchdog: watchdogArgs, Lease: where.lease(), Records: ids, AskOnly: true, AcceptDefinition: true, Stop: stop,
-		Observe:  func(ev runner.Event) { a.observe(ev, noProgress{}) },
-		ExitCode: func(s runner.Summary) int { return codeOf([]outcomeFacts{facts(s, caught())}) },
-	})
-	return int64(len(ids)), s, err
 }
 
 func (a *app) sayRecovered(rec runner.Recovery, asked, left int64) error {

@@ -149,7 +149,9 @@ func (r *report) task(ctx context.Context, view *statusView, name string, batche
 	}
 	for _, b := range batches {
 		if d := at(b.ExecuteDate); d != nil {
-			d.take(view, b)
+			if err := d.take(ctx, view, b); err != nil {
+				return t, err
+			}
 		} else {
 			r.older.add(b)
 		}
@@ -187,9 +189,9 @@ func (r *report) missed(name string, batches []ledger.Batch) ([]tasks.Due, error
 }
 
 // take tells how a batch stands, from what is counted alone.
-func (d *reportDay) take(view *statusView, b ledger.Batch) {
+func (d *reportDay) take(ctx context.Context, view *statusView, b ledger.Batch) error {
 	d.batch = b
-	s := view.glance(b)
+	s, err := view.glance(ctx, b)
 	d.state, d.needs = s.State, s.Needs
 	switch {
 	case s.State == "running" || s.State == "planning":
@@ -208,6 +210,7 @@ func (d *reportDay) take(view *statusView, b ledger.Batch) {
 			d.needs = []statusNeed{{"open", s.Open, "left to do", view.again(s)}}
 		}
 	}
+	return err
 }
 
 func (o *reportOlder) add(b ledger.Batch) {

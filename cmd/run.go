@@ -25,6 +25,10 @@ Nothing is executed before the whole input, of all dates, has been read and foun
 valid. When all goes well and nobody looks (stderr is no terminal), nothing is
 printed.
 
+What the batch holds besides the input is left alone, and said if it keeps the
+date from being complete. Only the checks of records in doubt among it are asked,
+as runner recover does; not with --from, --biz-id, --shard or --limit.
+
 With --catch-up the dates are those that runner gaps lists and on which a run
 can do something, the oldest first. Those that wait for a person, because records
 failed or are in doubt, are named on stderr and count for the exit code. So are
@@ -139,6 +143,7 @@ func runRun(ctx context.Context, a *app, c *cobra.Command, o runOptions, name st
 		return err
 	}
 	opts := o.jobOptions("run", c, len(dates), n)
+	opts.whole = o.from == "" && len(o.bizIDs) == 0 && o.shard == "" && o.limit == 0
 	if o.catchUp {
 		u, err := o.missedDates(ctx, a, where, built)
 		if err != nil {

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"iter"
 	"slices"
@@ -138,7 +139,10 @@ func (v *statusView) row(ctx context.Context, b ledger.Batch) (statusJSON, error
 	}
 	r.TimeZone, err = v.zone(ctx, b)
 	r.State = r.state(v.anyLive(b))
-	r.Needs = append(r.Needs, v.needs(r)...)
+	if err != nil {
+		return r, err
+	}
+	r.Needs, err = v.needs(ctx, r)
 	return r, err
 }
 
@@ -213,12 +217,22 @@ func (r statusJSON) state(live bool) string {
 }
 
 // needs is what a person should look at, and how.
-func (v *statusView) needs(r statusJSON) (needs []statusNeed) {
+func (v *statusView) needs(ctx context.Context, r statusJSON) ([]statusNeed, error) {
+	needs := []statusNeed{}
 	at := shellWord(r.TaskName) + " --date " + r.ExecuteDate
 	again := v.again(r)
 	if n := r.Counts.InDoubt; n > 0 {
-		needs = append(needs, statusNeed{"in_doubt", n, "find out whether they took effect, then mark or rerun them",
-			"runner ledger ls --task " + at + " --status in_doubt"})
+		checked, err := v.checked(ctx, r)
+		if err != nil {
+			return needs, err
+		}
+		need := statusNeed{"in_doubt", n, "find out whether they took effect, then mark or rerun them",
+			"runner ledger ls --task " + at + " --status in_doubt"}
+		if checked {
+			need.Message = "ask their check, which starts nothing; what it can't tell, find out, then mark or rerun"
+			need.Command = "runner recover " + shellWord(r.TaskName)
+		}
+		needs = append(needs, need)
 	}
 	if n := r.Counts.Failed; n > 0 {
 		needs = append(needs, statusNeed{"failed", n, "try them again", "runner rerun " + at})
@@ -232,7 +246,24 @@ func (v *statusView) needs(r statusJSON) (needs []statusNeed) {
 	if !r.HaltedAt.IsZero() && !slices.ContainsFunc(r.Runs, func(s statusRun) bool { return s.Live }) {
 		needs = append(needs, statusNeed{"halted", r.Open, oneLine(r.HaltReason), again})
 	}
-	return needs
+	return needs, nil
+}
+
+// checked tells whether there is a check to ask about what is in doubt.
+func (v *statusView) checked(ctx context.Context, r statusJSON) (bool, error) {
+	if t := v.where.task(r.TaskName); t != nil {
+		return t.HasCheck(), nil
+	}
+	run, err := v.led.Definition(ctx, r.TaskName, r.ExecuteDate)
+	if errors.Is(err, ledger.ErrNotFound) { // no run has been kept
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	var d runner.Definition
+	err = json.Unmarshal(run.Definition, &d)
+	return d.Policy.Check, err
 }
 
 // again is the command that goes on with a batch.
@@ -246,8 +277,8 @@ func (v *statusView) again(r statusJSON) string {
 
 // glance is row by what is counted alone: all that is running without a live
 // run is a dead one's.
-func (v *statusView) glance(b ledger.Batch) statusJSON {
-	r := newStatus(b, v.a.now())
+func (v *statusView) glance(ctx context.Context, b ledger.Batch) (r statusJSON, err error) {
+	r = newStatus(b, v.a.now())
 	planning := b.Planning()
 	for _, run := range v.open[b.ID] {
 		r.Runs = append(r.Runs, statusRun{RunID: run.ID, Live: run.live, Planning: slices.Contains(planning, run.ID)})
@@ -257,6 +288,6 @@ func (v *statusView) glance(b ledger.Batch) statusJSON {
 		r.DeadRunning = r.Counts.Running
 	}
 	r.State = r.state(live)
-	r.Needs = v.needs(r)
-	return r
+	r.Needs, err = v.needs(ctx, r)
+	return r, err
 }

@@ -36,10 +36,11 @@ type summaryJSON struct {
 	BlockedBy   []blockJSON       `json:"blocked_by"`
 	Records     []recordJSON      `json:"records,omitempty"` // with --biz-id
 
-	yielded  bool // busy, and content
-	halted   string
-	would    string         // of a dry run of chosen records
-	troubled []ledger.Entry // the first few that failed or are in doubt
+	yielded    bool // busy, and content
+	incomplete bool // the batch is, whatever became of the scope
+	halted     string
+	would      string         // of a dry run of chosen records
+	troubled   []ledger.Entry // the first few that failed or are in doubt
 }
 
 // countsJSON always has all six statuses.

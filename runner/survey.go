@@ -46,7 +46,7 @@ func ReadThrough(src Source, shard Shard, allowEmpty bool) (Survey, error) {
 		}
 	}
 	if all == 0 && !allowEmpty {
-		return s, &PlaceError{Name: src.Name(), Msg: "no records", Hint: "if that can be right: allow_empty: true, or --allow-empty"}
+		return s, &PlaceError{Name: src.Name(), Msg: "no records", Hint: "if that can be right, as for a query of what is still open: allow_empty: true in the task, or --allow-empty"}
 	}
 	repeated, err := ids.repeated()
 	if err != nil {

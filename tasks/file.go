@@ -51,11 +51,11 @@ type taskFile struct {
 	ScheduleDate      daysBack           `yaml:"schedule_date" default:"today" jsonschema_description:"The execute date that such a run is for, seen from its day: today, yesterday or a number of days back such as -2d."`
 	ScheduleSince     calendarDate       `yaml:"schedule_since" default:"the first date in the ledger" jsonschema_description:"The first execute date that should have run, such as 2026-11-01."`
 	OnFailure         []string           `yaml:"on_failure" jsonschema:"minItems=1" jsonschema_description:"A program and its arguments, looked up as for run, that is run in the folder of this file once after a run whose exit code is not 0. See hooks."`
-	OnSuccess         []string           `yaml:"on_success" jsonschema:"minItems=1" jsonschema_description:"The same after a run that is complete on all its dates."`
+	OnSuccess         []string           `yaml:"on_success" jsonschema:"minItems=1" jsonschema_description:"The same after a run that leaves all its dates complete."`
 	HookTimeout       Duration           `yaml:"hook_timeout" default:"1m" jsonschema_description:"How long on_failure and on_success may take."`
 	Secrets           []string           `yaml:"secrets" jsonschema_description:"Names of environment variables whose values are written as ***."`
 	Keep              days               `yaml:"keep" default:"for ever" jsonschema_description:"How long batches stay in the ledger, such as 90d: runner ledger archive moves older ones, seen by their execute date, into files. Nothing is archived by itself."`
-	AllowEmpty        bool               `yaml:"allow_empty" default:"false" jsonschema_description:"An input without records is right; else it is an error (exit 2)."`
+	AllowEmpty        bool               `yaml:"allow_empty" default:"false" jsonschema_description:"An input without records is right, as it is for a query of what is still open; else it is an error (exit 2)."`
 }
 
 // probeFile is a check or a compensation. A list stands for its run.

@@ -30,6 +30,10 @@ type Task struct {
 // that of the CPUs.
 func (t *Task) Build(jobs int) (runner.Task, error) { return t.plan.build(jobs) }
 
+// HasCheck tells whether there is a check for records in doubt: its own, or the
+// guard of its action.
+func (t *Task) HasCheck() bool { return t.plan.policy.Check }
+
 // Source opens the task's own records. stdin is what a path of "-" means;
 // fields are added to every record.
 func (t *Task) Source(date string, stdin io.Reader, fields ...Field) (runner.Source, error) {
