@@ -149,6 +149,28 @@ func (e *engine) nextToken(at time.Time) time.Time {
 	return at
 }
 
+// outlived looks again, once, whether survivors still are, before they are told
+// as such: others may have taken a while. It tells whether one has ended.
+func (e *engine) outlived(ctx context.Context) bool {
+	if e.failure != nil || !e.busyLeft || e.lookedAgain || len(e.survivors) == 0 {
+		return false
+	}
+	e.lookedAgain = true
+	before := e.survivors
+	if err := e.recover(ctx); err != nil {
+		e.fail(err)
+		return true
+	}
+	for id := range before {
+		if _, alive := e.survivors[id]; !alive && e.backlog.busy.Contains(uint64(id)) {
+			e.busyLeft, e.idleSince = false, time.Time{}
+			e.backlog.moved(e.now())
+			return true
+		}
+	}
+	return false
+}
+
 // lookAtOthers recovers from runs that died while this one waits for them.
 func (e *engine) lookAtOthers(ctx context.Context) error {
 	if e.backlog.busy.IsEmpty() || e.now().Before(e.backlog.pollAt) {

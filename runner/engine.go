@@ -63,6 +63,7 @@ type engine struct {
 	cutShort    bool      // told to stop while planning
 	idleSince   time.Time // since when nothing of this run's own is left to do
 	busyLeft    bool
+	lookedAgain bool
 	waitingLeft bool
 }
 

@@ -282,3 +282,23 @@ func TestALedgerThatTookThePlaceOfOneInUseIsRefused(t *testing.T) {
 		t.Errorf("result %v, error %v", s.Result, err)
 	}
 }
+
+// A survivor that ends while others are at work isn't told as one.
+func TestASurvivorIsLookedAtAgainBeforeItIsTold(t *testing.T) {
+	b := newBench(t)
+	d := b.dieRunning(1, quick(), thisHost(), func(f *runFile, c []ledger.Entry) { must(t, f.started(c[0], time.Now())) })
+	survivor := attemptID(d.row.ID, d.claims[0])
+	old := findProcesses
+	defer func() { findProcesses = old }()
+	looks := 0
+	findProcesses = func([]suspectProcess) processes {
+		if looks++; looks > 1 {
+			return processes{}
+		}
+		return processes{alive: map[string]member{survivor: {pid: 4711, group: 4711}}}
+	}
+	s := b.run(b.options(ids(3), quick(), succeed))
+	if s.Result != SomeInDoubt || len(s.Survivors) != 0 || s.Executed != 2 || s.Counts[ledger.InDoubt] != 1 {
+		t.Errorf("%+v", s)
+	}
+}
