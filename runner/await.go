@@ -8,9 +8,13 @@ import (
 	"runner/ledger"
 )
 
-// over tells whether the run has nothing left to do or to wait for, and
-// notes what it leaves.
-func (e *engine) over() bool {
+// over tells whether the run has nothing left to do or to wait for, also after
+// a second look at survivors.
+func (e *engine) over(ctx context.Context) bool { return e.idle() && !e.outlived(ctx) }
+
+// idle tells whether nothing is left to do or to wait for, and notes what is
+// left.
+func (e *engine) idle() bool {
 	if e.running() > 0 {
 		return false
 	}

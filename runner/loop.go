@@ -36,7 +36,7 @@ func (e *engine) loop(ctx context.Context) error {
 		}
 		w := e.wanted()
 		if len(e.reports) == 0 && len(w.Candidates) == 0 && w.Halt == "" {
-			if e.over() && !e.outlived(ctx) {
+			if e.over(ctx) {
 				return e.noJournal
 			}
 			if err := e.await(ctx); err != nil {
