@@ -16,11 +16,11 @@ const lockTimeout = "10 s"
 // opening is the statement after BEGIN: it makes the settings of the
 // transaction and tells its number, its server process and the time.
 //
-// Whoever is stopped in the middle of a transaction loses it after a minute,
-// with its locks. A role that commits without waiting for the disk is made to.
+// Whoever is stopped in the middle of a transaction, or loses its host, loses it
+// with its locks before those who wait for them give up. A role that commits without waiting for the disk is made to.
 const opening = `SELECT (extract(epoch FROM clock_timestamp())*1000000)::bigint, pg_backend_pid(), %s,
 set_config('lock_timeout', '10s', true), set_config('statement_timeout', '0', true),
-set_config('idle_in_transaction_session_timeout', '60s', true),
+set_config('idle_in_transaction_session_timeout', '8s', true),
 set_config('jit', 'off', true), set_config('enable_seqscan', 'off', true),
 set_config('enable_bitmapscan', 'off', true), set_config('enable_hashjoin', 'off', true),
 set_config('enable_mergejoin', 'off', true), set_config('random_page_cost', '0.1', true),
