@@ -23,6 +23,7 @@ type Folder struct {
 	Dir     string // absolute
 	Home    string // the ledger's own folder for archives; names in the ledger are relative to it
 	Version string // of the program
+	Shared  bool   // by hosts that may not all have the folder
 	lock    *flock.Flock
 }
 
@@ -201,7 +202,7 @@ func (d *Folder) compare(b ledger.Batch) error {
 	path := d.Path(b)
 	f, err := os.Open(path)
 	if err != nil {
-		return &FileError{path, err}
+		return d.elsewhere(&FileError{path, err})
 	}
 	defer f.Close() // it was only read
 	h := sha256.New()
@@ -236,7 +237,7 @@ func (d *Folder) Check(led *ledger.Ledger, b ledger.Batch) error {
 func (d *Folder) Open(led *ledger.Ledger, b ledger.Batch) (*File, error) {
 	f, err := Open(d.Path(b))
 	if err != nil {
-		return nil, err
+		return nil, d.elsewhere(err)
 	}
 	if h := f.Head; h.Ledger != led.Store().ID() || h.TaskName != b.TaskName || h.ExecuteDate != b.ExecuteDate {
 		f.Close()
