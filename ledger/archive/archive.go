@@ -94,6 +94,9 @@ func (d *Folder) Archive(ctx context.Context, led *ledger.Ledger, task, date str
 	if why != "" {
 		return m, nil
 	}
+	if err := led.MayForget(ctx); err != nil {
+		return m, err
+	}
 	m.Path = filepath.Join(d.Dir, task, date+".jsonl.zst")
 	h := Head{
 		Format: format, Ledger: led.Store().ID(), TaskName: task, ExecuteDate: date,
