@@ -70,6 +70,7 @@ func (d *Folder) name(path string) string {
 type Moved struct {
 	Batch   ledger.Batch
 	Why     string // it was left; empty if it was archived
+	Err     error  // the file that is there, or should be, is why it was left
 	Path    string
 	Bytes   int64
 	Records int64
@@ -80,7 +81,8 @@ type Moved struct {
 
 // Archive moves a batch into a file, or goes on where an earlier try was cut
 // off. At any moment either the ledger holds all records of the batch, or it
-// is sealed and a durable file does.
+// is sealed and a durable file does. A file that stands in its way is no error
+// of this function, for others can be archived all the same.
 func (d *Folder) Archive(ctx context.Context, led *ledger.Ledger, task, date string) (m Moved, err error) {
 	b, stamp, why, err := led.Archivable(ctx, task, date)
 	m = Moved{Batch: b, Why: why, Records: b.Counts.Total()}
@@ -89,6 +91,9 @@ func (d *Folder) Archive(ctx context.Context, led *ledger.Ledger, task, date str
 	}
 	if b.Sealed() {
 		m.Finished, err = d.forget(ctx, led, b)
+		if errors.As(err, new(*FileError)) {
+			m.Err, m.Why, m.Finished, err = err, err.Error(), false, nil
+		}
 		return m, err
 	}
 	if why != "" {
@@ -107,8 +112,9 @@ func (d *Folder) Archive(ctx context.Context, led *ledger.Ledger, task, date str
 			h.Counts[ledger.Status(s).String()] = n
 		}
 	}
-	if err := mayReplace(m.Path, h); err != nil {
-		return m, err
+	if m.Err = mayReplace(m.Path, h); m.Err != nil {
+		m.Why = m.Err.Error()
+		return m, nil
 	}
 	sum, size, e, err := write(ctx, led, m.Path, h)
 	if err != nil {
