@@ -173,11 +173,7 @@ const maxAhead = time.Minute
 
 // lookInto asks the ledger itself.
 func (d *doctor) lookInto(ctx context.Context, s *sqlite.Store) error {
-	var wanted []string
-	if len(d.names) > 0 {
-		wanted = d.names
-	}
-	h, err := s.Health(ctx, sqlite.HealthQuery{Integrity: !d.o.fast, Tasks: wanted})
+	h, err := s.Health(ctx, sqlite.HealthQuery{Integrity: !d.o.fast})
 	if err != nil {
 		return err
 	}
@@ -199,5 +195,5 @@ func (d *doctor) lookInto(ctx context.Context, s *sqlite.Store) error {
 	} else {
 		d.ok("clock", "%s (%s)", d.a.now().In(d.where.zone).Format(time.RFC3339), d.where.zoneName)
 	}
-	return d.checkWork(ctx, ledger.New(s), s.RunsDir(), h.OldestDoubt)
+	return d.checkWork(ctx, ledger.New(s), s.RunsDir())
 }

@@ -14,18 +14,14 @@ import (
 // checkPostgres looks at a ledger on PostgreSQL.
 func (d *doctor) checkPostgres(ctx context.Context) error {
 	d.checkRunDir()
-	var wanted []string
-	if len(d.names) > 0 {
-		wanted = d.names
-	}
 	o := postgres.Options{Version: programVersion(), RunsDir: d.where.runsDir}
-	err := postgres.Examine(ctx, d.where.ledger, o, wanted, func(h postgres.Health, s *postgres.Store) error {
+	err := postgres.Examine(ctx, d.where.ledger, o, func(h postgres.Health, s *postgres.Store) error {
 		d.ok("server", "PostgreSQL %s", h.Server)
 		d.checkServer(h)
 		if s == nil {
 			return nil
 		}
-		return d.checkWork(ctx, ledger.New(s), s.RunsDir(), h.OldestDoubt)
+		return d.checkWork(ctx, ledger.New(s), s.RunsDir())
 	})
 	if err != nil && ctx.Err() == nil {
 		d.badLedger("ledger", err)
@@ -61,6 +57,9 @@ func (d *doctor) checkServer(h postgres.Health) {
 	case len(h.Missing) > 0:
 		d.bad("writable", noLedgerUse, "as the owner of the tables: GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA … TO …",
 			"this role may not %s", strings.Join(h.Missing, ", "))
+	case len(h.NoArchive) > 0:
+		d.warn("writable", "fine where it doesn't archive; else, as the owner of the tables: GRANT DELETE ON record, attempt, output TO …",
+			"by this role, but runner ledger archive won't work: it may not %s", strings.Join(h.NoArchive, ", "))
 	default:
 		d.ok("writable", "by this role")
 	}

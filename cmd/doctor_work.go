@@ -18,7 +18,7 @@ const (
 )
 
 // checkWork looks at what runs have left.
-func (d *doctor) checkWork(ctx context.Context, led *ledger.Ledger, runsDir string, oldest *ledger.Entry) error {
+func (d *doctor) checkWork(ctx context.Context, led *ledger.Ledger, runsDir string) error {
 	d.checkStored(ctx, led)
 	in, err := runner.Inspect(ctx, led, runsDir)
 	if err != nil {
@@ -37,7 +37,9 @@ func (d *doctor) checkWork(ctx context.Context, led *ledger.Ledger, runsDir stri
 		return err
 	}
 	batches = slices.DeleteFunc(batches, func(b ledger.Batch) bool { return !d.wants(b.TaskName) })
-	d.checkDoubts(batches, oldest)
+	if err := d.checkDoubts(ctx, led, batches); err != nil {
+		return err
+	}
 	d.checkBatches(batches, in)
 	return nil
 }
@@ -113,22 +115,31 @@ func survivorHint(s runner.Survivor, now time.Time) string {
 	return "look for it where that run was started"
 }
 
-func (d *doctor) checkDoubts(batches []ledger.Batch, oldest *ledger.Entry) {
+func (d *doctor) checkDoubts(ctx context.Context, led *ledger.Ledger, batches []ledger.Batch) error {
 	var n int64
 	for _, b := range batches {
 		n += b.Counts[ledger.InDoubt]
 	}
-	if n == 0 || oldest == nil {
+	if n == 0 {
 		d.ok("in doubt", "none")
-		return
+		return nil
 	}
-	since := oldest.StartedAt
-	if since.IsZero() {
-		since = oldest.EndedAt
+	var wanted []string
+	if len(d.names) > 0 {
+		wanted = d.names
+	}
+	oldest, err := led.OldestDoubt(ctx, wanted)
+	if err != nil {
+		return err
+	}
+	if oldest == nil { // settled in the meantime
+		d.ok("in doubt", "none")
+		return nil
 	}
 	at := oldest.TaskName + " " + oldest.BizID + " --date " + oldest.ExecuteDate
 	d.bad("in doubt", inDoubt, "runner ledger show "+at+", then runner ledger mark or rerun; runner recover asks checks",
-		"%s; the oldest is %s %s of %s, started %s ago", plural(n, "record"), oldest.TaskName, oldest.BizID, oldest.ExecuteDate, d.ago(since))
+		"%s; the oldest is %s %s of %s, started %s ago", plural(n, "record"), oldest.TaskName, oldest.BizID, oldest.ExecuteDate, d.ago(oldest.DoubtSince()))
+	return nil
 }
 
 // checkBatches tells of batches that are open, and nobody works on them.

@@ -44,7 +44,8 @@ meanwhile. docs/archive.md describes the files.
 EXIT STATUS
   0 archived, or nothing was to be; 1 guards could not be removed, and all else
   was done; 2 usage is wrong, 5 another archive or restore is at work, 7 the
-  ledger can't be used, or the files can't be written; 129, 130, 143 interrupted.`,
+  ledger can't be used, or the files can't be written, or one that is there
+  already kept a batch from being archived; 129, 130, 143 interrupted.`,
 		Example: `  runner ledger archive --config /srv/coupons/runner.yaml -q
   runner ledger archive --before 90d --task grant-coupon --to /mnt/archive
   runner ledger archive --before 365d --guards`,
@@ -100,7 +101,7 @@ func runArchive(ctx context.Context, a *app, c *cobra.Command, o archiveOptions)
 		return err
 	}
 	defer led.Close() // every transaction is durable already
-	m := mover{app: a, o: o, led: led}
+	m := mover{app: a, o: o, led: led, shown: where.shown()}
 	if m.dir, err = a.folder(where, o.to); err != nil {
 		return err
 	}
@@ -165,9 +166,11 @@ type mover struct {
 	*app
 	o      archiveOptions
 	led    *ledger.Ledger
+	shown  string // the ledger, for people
 	dir    *archive.Folder
 	guards *guardRemover // nil: they stay
 	rows   []archivedJSON
+	stuck  []error // of the batches that a file stood in the way of
 }
 
 func (m *mover) all(ctx context.Context, before func(string) string) error {
@@ -190,10 +193,12 @@ func (m *mover) all(ctx context.Context, before func(string) string) error {
 			return err
 		}
 	}
-	if m.o.dryRun || !m.moved() {
-		return nil
+	if !m.o.dryRun && m.moved() {
+		if err := m.shrink(ctx); err != nil {
+			return err
+		}
 	}
-	return m.shrink(ctx)
+	return m.kept()
 }
 
 func (m *mover) moved() bool {
@@ -217,6 +222,11 @@ func (m *mover) one(ctx context.Context, b ledger.Batch) error {
 	switch {
 	case err != nil:
 		return err
+	case moved.Err != nil:
+		row.Result, row.Why = "kept", moved.Why
+		m.stuck = append(m.stuck, moved.Err)
+		m.rows = append(m.rows, row)
+		return nil
 	case moved.Path == "" && moved.Batch.Sealed(): // earlier
 		if !moved.Finished {
 			return m.sealed(ctx, moved.Batch, row)

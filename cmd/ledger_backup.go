@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"runner/ledger"
 	"runner/ledger/postgres"
 	"runner/ledger/sqlite"
 )
@@ -25,8 +26,8 @@ Don't copy a backup back by hand: what was done since would be done again.
 runner ledger restore-backup puts it in doubt.
 
 EXIT STATUS
-  0 the copy is whole; 2 usage is wrong, or the copy can't be written, 7 the
-  ledger can't be used, 129, 130, 143 interrupted.`,
+  0 the copy is whole; 2 usage is wrong, or FILE exists or can't be made, 7 the
+  ledger can't be used, or the copy can't be finished, 129, 130, 143 interrupted.`,
 		Example: `  runner ledger backup /backup/ledger-$(date +%F).db
   runner ledger backup ledger.bak --ledger /srv/coupons/.runner/ledger.db -q`,
 		Args: exactly("FILE"),
@@ -71,6 +72,9 @@ func runBackup(ctx context.Context, a *app, file string) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
 		return withHint(usagef("%w", err), "name a file that doesn't exist yet, in a folder that may be written to")
+	}
+	if err != nil && ctx.Err() == nil && !errors.As(err, new(*ledger.UnusableError)) {
+		err = &ledger.UnusableError{Path: s.Path(), Why: "the copy can't be finished as " + file, Err: err, Hint: "nothing was replaced; name a file on another disk"}
 	}
 	if err != nil {
 		return causeOf(ctx, err)

@@ -93,11 +93,7 @@ type exporter struct {
 func (x exporter) rows(ctx context.Context, batches []ledger.Batch) iter.Seq2[recordJSON, error] {
 	return func(yield func(recordJSON, error) bool) {
 		for _, b := range batches {
-			entries := x.stored(ctx, b)
-			if b.Sealed() {
-				entries = x.archived(ctx, b)
-			}
-			for e, err := range entries {
+			for e, err := range x.batch(ctx, b) {
 				if err != nil {
 					yield(recordJSON{}, err)
 					return
@@ -110,17 +106,25 @@ func (x exporter) rows(ctx context.Context, batches []ledger.Batch) iter.Seq2[re
 	}
 }
 
-func (x exporter) stored(ctx context.Context, b ledger.Batch) iter.Seq2[ledger.Entry, error] {
+// batch gives the records of a batch, from its archive as soon as it is
+// sealed: from then on the ledger has holes where the next ones were.
+func (x exporter) batch(ctx context.Context, b ledger.Batch) iter.Seq2[ledger.Entry, error] {
 	return func(yield func(ledger.Entry, error) bool) {
 		q := ledger.Query{TaskName: b.TaskName, ExecuteDate: b.ExecuteDate, Statuses: x.statuses, Ascending: true, Limit: lsPage}
 		for {
 			var page []ledger.Entry
 			err := x.led.Store().View(ctx, func(r ledger.Reader) (err error) {
-				page, err = r.List(q)
+				if b, err = r.Batch(b.TaskName, b.ExecuteDate); err == nil && !b.Sealed() {
+					page, err = r.List(q)
+				}
 				return err
 			})
 			if err != nil {
 				yield(ledger.Entry{}, err)
+				return
+			}
+			if b.Sealed() {
+				x.archived(ctx, b, q.After)(yield)
 				return
 			}
 			for _, e := range page {
@@ -136,7 +140,8 @@ func (x exporter) stored(ctx context.Context, b ledger.Batch) iter.Seq2[ledger.E
 	}
 }
 
-func (x exporter) archived(ctx context.Context, b ledger.Batch) iter.Seq2[ledger.Entry, error] {
+// archived gives the records of a sealed batch above a number.
+func (x exporter) archived(ctx context.Context, b ledger.Batch, after int64) iter.Seq2[ledger.Entry, error] {
 	return func(yield func(ledger.Entry, error) bool) {
 		f, err := x.dir.Open(x.led, b)
 		if err != nil {
@@ -148,7 +153,7 @@ func (x exporter) archived(ctx context.Context, b ledger.Batch) iter.Seq2[ledger
 			if err == nil {
 				err = ctx.Err()
 			}
-			if err == nil && len(x.statuses) > 0 && !slices.Contains(x.statuses, it.Entry.Status) {
+			if err == nil && (it.Entry.ID <= after || len(x.statuses) > 0 && !slices.Contains(x.statuses, it.Entry.Status)) {
 				continue
 			}
 			if !yield(it.Entry, x.where.lostArchive(b, err)) || err != nil {

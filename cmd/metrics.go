@@ -33,11 +33,11 @@ func newGauges() *gauges {
 	g.exitCode = add("run_exit_code", "The exit code of that run.")
 	g.attempts = add("run_attempts", "How many attempts that run started.")
 	g.runsRecords = add("run_records", "Records in the scope of that run, by their status at its end.", "status")
-	g.lastSuccess = add("last_success_timestamp_seconds", "When the newest run of the task that was complete ended; 0 if none was.")
+	g.lastSuccess = add("last_success_timestamp_seconds", "When a batch of the task was last complete at the end of a run, of the newest such execute date up to today, or a later one; 0 if none was.")
 	g.records = add("records", "Records of the task in the ledger, of all dates, by status.", "status")
 	g.open = add("open_records", "Records of the task that are pending or running.")
 	g.oldestOpen = add("oldest_open_timestamp_seconds", "When the oldest batch of the task with open records was made; there only if there is one.")
-	g.oldestDoubt = add("oldest_in_doubt_timestamp_seconds", "When the oldest attempt of the task whose record is in doubt started; there only if there is one.")
+	g.oldestDoubt = add("oldest_in_doubt_timestamp_seconds", "When the oldest attempt of the task whose record is in doubt started, or it was put in doubt without one; there only if there is one.")
 	g.missed = add("missed_dates", "Dates that the task should have run on by its schedule and never did; there only with a schedule.")
 	return g
 }
@@ -114,14 +114,16 @@ func (g *gauges) stand(ctx context.Context, n *notices, led *ledger.Ledger, task
 	if !oldest.IsZero() {
 		g.oldestOpen.WithLabelValues(task).Set(seconds(oldest))
 	}
-	doubt, err := oldestDoubt(ctx, led, task, counts[ledger.InDoubt])
-	if err != nil {
-		return err
+	if counts[ledger.InDoubt] > 0 {
+		e, err := led.OldestDoubt(ctx, []string{task})
+		if err != nil {
+			return err
+		}
+		if e != nil {
+			g.oldestDoubt.WithLabelValues(task).Set(seconds(e.DoubtSince()))
+		}
 	}
-	if !doubt.IsZero() {
-		g.oldestDoubt.WithLabelValues(task).Set(seconds(doubt))
-	}
-	success, err := lastSuccess(ctx, led, task)
+	success, err := lastSuccess(ctx, led, task, batches, n.a.now().In(n.where.zone).Format(time.DateOnly))
 	if err != nil {
 		return err
 	}
@@ -146,29 +148,21 @@ func seconds(t time.Time) float64 {
 // reportPage is how many records or runs are read at once for a report.
 const reportPage = 500
 
-// oldestDoubt is when the oldest attempt of a record in doubt started.
-func oldestDoubt(ctx context.Context, led *ledger.Ledger, task string, n int64) (oldest time.Time, err error) {
-	for after := int64(0); n > 0; {
-		var page []ledger.Entry
-		err = led.Store().View(ctx, func(r ledger.Reader) (err error) {
-			page, err = r.List(ledger.Query{TaskName: task, Statuses: []ledger.Status{ledger.InDoubt}, After: after, Ascending: true, Limit: reportPage})
-			return err
-		})
-		if err != nil || len(page) == 0 {
-			break
-		}
-		for _, e := range page {
-			after = e.ID
-			if oldest.IsZero() || e.StartedAt.Before(oldest) {
-				oldest = e.StartedAt
+// lastSuccess is when the newest run ended that found a whole batch complete.
+// It counts from the newest execute date up to today of which that is so: a run
+// for an older one says nothing of whether the task does its work. Those of
+// days to come count too, for a task may always run ahead.
+func lastSuccess(ctx context.Context, led *ledger.Ledger, task string, batches []ledger.Batch, today string) (at time.Time, err error) {
+	complete := map[string]bool{}
+	from := ""
+	for _, b := range batches {
+		if b.Complete() {
+			complete[b.ExecuteDate] = true
+			if b.ExecuteDate <= today {
+				from = max(from, b.ExecuteDate)
 			}
 		}
 	}
-	return oldest, err
-}
-
-// lastSuccess is when the newest complete run of a task ended.
-func lastSuccess(ctx context.Context, led *ledger.Ledger, task string) (at time.Time, err error) {
 	for q := (ledger.RunQuery{TaskName: task, Limit: reportPage}); ; {
 		var page []ledger.Run
 		err = led.Store().View(ctx, func(r ledger.Reader) (err error) {
@@ -180,7 +174,7 @@ func lastSuccess(ctx context.Context, led *ledger.Ledger, task string) (at time.
 		}
 		for _, r := range page {
 			q.Before = r.No
-			if r.Result == string(runner.Complete) {
+			if r.Result == string(runner.Complete) && complete[r.ExecuteDate] && r.ExecuteDate >= from {
 				return r.EndedAt, nil
 			}
 		}

@@ -23,15 +23,25 @@ type sealedJob struct {
 }
 
 // folder is where archives of the ledger lie; to is another place for new ones.
+// On PostgreSQL --run-dir doesn't move it: run files are of one host, archives of
+// all.
 func (a *app) folder(where located, to string) (*archive.Folder, error) {
 	home := where.ledger + ".archive"
-	if postgres.Is(where.ledger) {
-		home = filepath.Join(filepath.Dir(where.runsDir), "archive")
+	shared := postgres.Is(where.ledger)
+	if shared {
+		dir := ""
+		if where.config != nil {
+			dir = where.config.Dir
+		}
+		var err error
+		if home, err = a.absolute(filepath.Join(dir, defaultArchive), ""); err != nil {
+			return nil, err
+		}
 	} else if p, err := filepath.EvalSymlinks(where.ledger); err == nil {
 		home = p + ".archive"
 	}
 	dir, err := a.absolute(to, home)
-	return &archive.Folder{Dir: dir, Home: home, Version: programVersion()}, err
+	return &archive.Folder{Dir: dir, Home: home, Version: programVersion(), Shared: shared}, err
 }
 
 // restoreLine is the command that brings a batch back.

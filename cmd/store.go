@@ -14,7 +14,8 @@ import (
 // Windows takes the slashes too.
 const (
 	defaultLedger  = ".runner/ledger.db"
-	defaultRunsDir = ".runner/runs" // of ledgers that have no folder of their own
+	defaultRunsDir = ".runner/runs"    // of ledgers that have no folder of their own
+	defaultArchive = ".runner/archive" // likewise
 )
 
 // store is what every kind of ledger tells besides its records.

@@ -14,6 +14,10 @@ import (
 // metaDoubt is where the ledger keeps for which dates it was restored blind.
 const metaDoubt = "restored"
 
+// Forever is the end of what is blind where nothing tells of the last execute
+// date that was run: further off than any.
+const Forever = "9999-12-31"
+
 // Blind is the execute dates of which a restored ledger doesn't know what was
 // done, both included.
 type Blind struct {
@@ -85,23 +89,26 @@ func doubtLine(e Entry) Attempt {
 	}
 }
 
-// BlindFor says why what is new on a date may have been done already; empty if
-// the ledger would know.
-func (l *Ledger) BlindFor(ctx context.Context, date string) (why string, err error) {
+// Blindness gives of which dates the ledger doesn't know what was done; empty
+// if it was never restored, or with trust.
+func (l *Ledger) Blindness(ctx context.Context) (b Blind, err error) {
 	err = l.store.View(ctx, func(r Reader) error {
 		text, err := r.Meta(metaDoubt)
 		if err != nil || text == "" {
 			return err
 		}
-		var b Blind
-		if err := json.Unmarshal([]byte(text), &b); err != nil {
-			return err
-		}
-		if b.From <= date && date <= b.To {
-			why = b.why()
-		}
-		return nil
+		return json.Unmarshal([]byte(text), &b)
 	})
+	return b, err
+}
+
+// BlindFor says why what is new on a date may have been done already; empty if
+// the ledger would know.
+func (l *Ledger) BlindFor(ctx context.Context, date string) (why string, err error) {
+	b, err := l.Blindness(ctx)
+	if err == nil && b.From <= date && date <= b.To { // To is empty if it isn't blind
+		why = b.why()
+	}
 	return why, err
 }
 

@@ -63,3 +63,24 @@ func TestARestoredLedgerPutsInDoubtWhatItCantKnow(t *testing.T) {
 		}
 	}
 }
+
+// A doubt without a start has stood since it came up: neither longest nor never.
+func TestTheOldestDoubtIsToldByStartOrElseByEnd(t *testing.T) {
+	b := newBench(t)
+	if e, err := b.OldestDoubt(t.Context(), nil); e != nil || err != nil {
+		t.Errorf("%+v, %v of an empty ledger", e, err)
+	}
+	ids := b.plan("never", "started")
+	b.ended("r1", plain, ids[1], ledger.Unknown)
+	b.now = b.now.Add(time.Hour)
+	_, err := b.GoBlind(t.Context(), ledger.Blind{BackupAt: b.now, RestoredAt: b.now})
+	b.must(err)
+	for _, tasks := range [][]string{nil, {b.run.TaskName}, {"other", b.run.TaskName}} {
+		if e, err := b.OldestDoubt(t.Context(), tasks); err != nil || e == nil || e.BizID != "started" || e.DoubtSince().IsZero() {
+			t.Errorf("of %q: %+v, %v", tasks, e, err)
+		}
+	}
+	if e, err := b.OldestDoubt(t.Context(), []string{"other"}); e != nil || err != nil {
+		t.Errorf("%+v, %v", e, err)
+	}
+}

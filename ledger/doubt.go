@@ -1,6 +1,9 @@
 package ledger
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // The rules of a record in doubt: ask, undo half an effect, repeat, or hold.
 
@@ -95,4 +98,47 @@ func settleCompensate(e Entry, r Report, now time.Time) Entry {
 		e.Error = "compensation: " + r.Error
 	}
 	return e
+}
+
+// DoubtSince is when the attempt of a record in doubt started. One that never
+// started, as after a restore, counts from when it was put in doubt.
+func (e Entry) DoubtSince() time.Time {
+	if e.StartedAt.IsZero() {
+		return e.EndedAt
+	}
+	return e.StartedAt
+}
+
+// doubtPage is how many records in doubt are read at once.
+const doubtPage = 500
+
+// OldestDoubt gives the record of some tasks, or with nil of all, that has been
+// in doubt for longest; nil if there is none.
+func (l *Ledger) OldestDoubt(ctx context.Context, tasks []string) (oldest *Entry, err error) {
+	if tasks == nil {
+		tasks = []string{""}
+	}
+	for _, task := range tasks {
+		q := Query{TaskName: task, Statuses: []Status{InDoubt}, Ascending: true, Limit: doubtPage}
+		for {
+			var page []Entry
+			err := l.store.View(ctx, func(r Reader) (err error) {
+				page, err = r.List(q)
+				return err
+			})
+			if err != nil {
+				return nil, err
+			}
+			if len(page) == 0 {
+				break
+			}
+			for i := range page {
+				if oldest == nil || page[i].DoubtSince().Before(oldest.DoubtSince()) {
+					oldest = &page[i]
+				}
+			}
+			q.After = page[len(page)-1].ID
+		}
+	}
+	return oldest, nil
 }

@@ -124,6 +124,15 @@ func sealedAs(r Reader, b Batch) error {
 	return err
 }
 
+// MayForget fails if records can't be removed for lack of rights: a batch is
+// better not sealed then.
+func (l *Ledger) MayForget(ctx context.Context) error {
+	if r, ok := l.store.(Remover); ok {
+		return r.MayForget(ctx)
+	}
+	return nil
+}
+
 // Forget removes records of a sealed batch above a number, at most limit, and
 // gives the highest it removed; 0 when none was left.
 func (l *Ledger) Forget(ctx context.Context, b Batch, after int64, limit int) (last int64, err error) {

@@ -107,6 +107,12 @@ type Shrinker interface {
 	Shrink(ctx context.Context, alone bool) (note string, err error)
 }
 
+// Remover is a store that may be used without the right to remove records.
+type Remover interface {
+	// MayForget fails with *UnusableError if that right is missing.
+	MayForget(ctx context.Context) error
+}
+
 // Change replaces one state of a record by another.
 type Change struct {
 	Old, New Entry

@@ -23,6 +23,7 @@ type Folder struct {
 	Dir     string // absolute
 	Home    string // the ledger's own folder for archives; names in the ledger are relative to it
 	Version string // of the program
+	Shared  bool   // by hosts that may not all have the folder
 	lock    *flock.Flock
 }
 
@@ -69,6 +70,7 @@ func (d *Folder) name(path string) string {
 type Moved struct {
 	Batch   ledger.Batch
 	Why     string // it was left; empty if it was archived
+	Err     error  // the file that is there, or should be, is why it was left
 	Path    string
 	Bytes   int64
 	Records int64
@@ -79,7 +81,8 @@ type Moved struct {
 
 // Archive moves a batch into a file, or goes on where an earlier try was cut
 // off. At any moment either the ledger holds all records of the batch, or it
-// is sealed and a durable file does.
+// is sealed and a durable file does. A file that stands in its way is no error
+// of this function, for others can be archived all the same.
 func (d *Folder) Archive(ctx context.Context, led *ledger.Ledger, task, date string) (m Moved, err error) {
 	b, stamp, why, err := led.Archivable(ctx, task, date)
 	m = Moved{Batch: b, Why: why, Records: b.Counts.Total()}
@@ -88,10 +91,16 @@ func (d *Folder) Archive(ctx context.Context, led *ledger.Ledger, task, date str
 	}
 	if b.Sealed() {
 		m.Finished, err = d.forget(ctx, led, b)
+		if errors.As(err, new(*FileError)) {
+			m.Err, m.Why, m.Finished, err = err, err.Error(), false, nil
+		}
 		return m, err
 	}
 	if why != "" {
 		return m, nil
+	}
+	if err := led.MayForget(ctx); err != nil {
+		return m, err
 	}
 	m.Path = filepath.Join(d.Dir, task, date+".jsonl.zst")
 	h := Head{
@@ -103,8 +112,9 @@ func (d *Folder) Archive(ctx context.Context, led *ledger.Ledger, task, date str
 			h.Counts[ledger.Status(s).String()] = n
 		}
 	}
-	if err := mayReplace(m.Path, h); err != nil {
-		return m, err
+	if m.Err = mayReplace(m.Path, h); m.Err != nil {
+		m.Why = m.Err.Error()
+		return m, nil
 	}
 	sum, size, e, err := write(ctx, led, m.Path, h)
 	if err != nil {
@@ -201,7 +211,7 @@ func (d *Folder) compare(b ledger.Batch) error {
 	path := d.Path(b)
 	f, err := os.Open(path)
 	if err != nil {
-		return &FileError{path, err}
+		return d.elsewhere(&FileError{path, err})
 	}
 	defer f.Close() // it was only read
 	h := sha256.New()
@@ -236,7 +246,7 @@ func (d *Folder) Check(led *ledger.Ledger, b ledger.Batch) error {
 func (d *Folder) Open(led *ledger.Ledger, b ledger.Batch) (*File, error) {
 	f, err := Open(d.Path(b))
 	if err != nil {
-		return nil, err
+		return nil, d.elsewhere(err)
 	}
 	if h := f.Head; h.Ledger != led.Store().ID() || h.TaskName != b.TaskName || h.ExecuteDate != b.ExecuteDate {
 		f.Close()

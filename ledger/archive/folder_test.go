@@ -18,10 +18,11 @@ func TestTwoLedgersNeverReplaceEachOthersFiles(t *testing.T) {
 	fill(t, two, task, serial(7), plain)
 	_, err := d.Archive(ctx, one, task, date)
 	must(t, err)
-	_, err = d.Archive(ctx, two, task, date)
+	m, err := d.Archive(ctx, two, task, date)
+	must(t, err)
 	var wrong *archive.FileError
-	if !errors.As(err, &wrong) || look(t, two).Batch.Sealed() {
-		t.Errorf("got %v", err)
+	if !errors.As(m.Err, &wrong) || m.Why == "" || look(t, two).Batch.Sealed() {
+		t.Errorf("got %+v", m)
 	}
 	must(t, d.Check(one, look(t, one).Batch))
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"os"
 
@@ -36,6 +37,18 @@ func (e *FileError) Error() string {
 }
 
 func (e *FileError) Unwrap() error { return e.Err }
+
+// errElsewhere stands for fs.ErrNotExist where the file may lie on another host.
+var errElsewhere = errors.New("there is no such file on this host: hosts that share a ledger must share the archive folder too (runner ledger archive --to FOLDER)")
+
+// elsewhere says what it means that a file isn't there.
+func (d *Folder) elsewhere(err error) error {
+	var f *FileError
+	if d.Shared && errors.As(err, &f) && errors.Is(err, fs.ErrNotExist) {
+		return &FileError{f.Path, errElsewhere}
+	}
+	return err
+}
 
 // Item is a record with its stored story.
 type Item struct {

@@ -131,8 +131,9 @@ func lost(err error) bool {
 	return errors.As(err, &e)
 }
 
+// grants is what gives a role its rights. DELETE is for archiving only.
 func (a *address) grants() string {
-	return fmt.Sprintf("as the owner of the tables: GRANT USAGE ON SCHEMA … TO %[1]q; GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA … TO %[1]q", a.config.User)
+	return fmt.Sprintf("as the owner of the tables: GRANT USAGE ON SCHEMA … TO %[1]q; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA … TO %[1]q (DELETE is needed by runner ledger archive only)", a.config.User)
 }
 
 func (a *address) noLedger() error { return fmt.Errorf("%s: %w", a.shown, ledger.ErrNoLedger) }

@@ -19,24 +19,52 @@ type Health struct {
 	Known       int           // newest version that this program knows
 	Standby     bool          // the server can only be read
 	Missing     []string      // rights that a run needs and this role hasn't, as "UPDATE on record"
+	NoArchive   []string      // likewise what only archiving needs
 	ClockAhead  time.Duration // of the server, before this host's
 	ClockWithin time.Duration // how far off that may be
-	OldestDoubt *ledger.Entry // started first of the records in doubt; nil if there is none
 }
-
-// neededRights are those of a run.
-const neededRights = "SELECT, INSERT, UPDATE"
 
 const serverSQL = `SELECT current_setting('server_version'), pg_is_in_recovery(), to_regclass('meta') IS NOT NULL,
 coalesce(has_schema_privilege(current_schema(), 'CREATE'), false)`
 
-const rightsSQL = `SELECT p || ' on ' || t FROM unnest(string_to_array('` + neededRights + `', ', ')) p,
-unnest(ARRAY['batch', 'record', 'run', 'attempt', 'output']) t WHERE NOT has_table_privilege(t, p)`
+// rights are what a role needs on some tables.
+type rights struct{ kinds, tables []string }
+
+var (
+	rightsOfRuns    = rights{[]string{"SELECT", "INSERT", "UPDATE"}, []string{"meta", "batch", "record", "run", "attempt", "output"}}
+	rightsOfArchive = rights{[]string{"DELETE"}, []string{"record", "attempt", "output"}}
+)
+
+const lackedSQL = `SELECT p || ' on ' || t FROM unnest($1::text[]) p, unnest($2::text[]) t WHERE NOT has_table_privilege(t, p)`
+
+// lacks gives which of some rights this role hasn't, as "UPDATE on record".
+func (r *reader) lacks(n rights) (missing []string, err error) {
+	err = r.do(step{sql: lackedSQL, args: []any{n.kinds, n.tables}, rows: values(func(row []any) error {
+		missing = append(missing, table.Str(row[0]))
+		return nil
+	})})
+	return missing, err
+}
+
+// MayForget asks for the rights that archiving needs and a run doesn't.
+func (s *Store) MayForget(ctx context.Context) error {
+	var missing []string
+	err := s.View(ctx, func(r ledger.Reader) (err error) {
+		missing, err = r.(*reader).lacks(rightsOfArchive)
+		return err
+	})
+	if err == nil && len(missing) > 0 {
+		err = &ledger.UnusableError{
+			Path: s.at.shown, Why: "nothing can be archived, for this role may not " + strings.Join(missing, ", "), Hint: s.at.grants(),
+		}
+	}
+	return err
+}
 
 // Examine looks at the ledger of an address, and calls fn with what it found.
 // s is nil where there is no ledger, or one that this program can't read.
 // Nothing is changed, and nothing waited for.
-func Examine(ctx context.Context, url string, o Options, tasks []string, fn func(h Health, s *Store) error) (err error) {
+func Examine(ctx context.Context, url string, o Options, fn func(h Health, s *Store) error) (err error) {
 	a, err := parse(url)
 	if err != nil {
 		return err
@@ -46,7 +74,7 @@ func Examine(ctx context.Context, url string, o Options, tasks []string, fn func
 	s.readers = s.newPool(maxReaders)
 	defer func() { err = errors.Join(err, s.Close()) }()
 	h := Health{Known: len(embeddedSteps())}
-	if err := s.examine(ctx, &h, tasks); err != nil {
+	if err := s.examine(ctx, &h); err != nil {
 		return err
 	}
 	if h.Schema != h.Known {
@@ -55,7 +83,7 @@ func Examine(ctx context.Context, url string, o Options, tasks []string, fn func
 	return fn(h, s)
 }
 
-func (s *Store) examine(ctx context.Context, h *Health, tasks []string) error {
+func (s *Store) examine(ctx context.Context, h *Health) error {
 	m, err := s.look(ctx)
 	if err != nil {
 		return err
@@ -70,33 +98,11 @@ func (s *Store) examine(ctx context.Context, h *Health, tasks []string) error {
 		if h.Schema != h.Known {
 			return nil
 		}
-		err := c.do(step{sql: rightsSQL, rows: values(func(row []any) error {
-			h.Missing = append(h.Missing, table.Str(row[0]))
-			return nil
-		})})
-		if err != nil {
+		var err error
+		if h.Missing, err = c.lacks(rightsOfRuns); err != nil {
 			return err
 		}
-		h.OldestDoubt, err = c.oldestDoubt(tasks)
+		h.NoArchive, err = c.lacks(rightsOfArchive)
 		return err
 	})
-}
-
-// oldestDoubt looks at the records in doubt of some tasks; nil: of all.
-func (r *reader) oldestDoubt(tasks []string) (*ledger.Entry, error) {
-	var w table.Where
-	w.AddIf(tasks != nil, "b.task_name = ANY(?)", tasks)
-	cond := strings.Replace(w.Text(), " WHERE ", " AND ", 1)
-	var id int64
-	err := r.do(step{sql: `SELECT r.id FROM record r JOIN batch b ON b.id = r.batch_id
-		WHERE r.status <> 0 AND r.status <> 2 AND r.status = 4` + cond + ` ORDER BY r.started_at, r.id LIMIT 1`,
-		args: w.Args, rows: into(&id)})
-	if err != nil || id == 0 {
-		return nil, err
-	}
-	list, err := r.Get([]int64{id})
-	if err != nil || len(list) == 0 {
-		return nil, err
-	}
-	return &list[0], nil
 }

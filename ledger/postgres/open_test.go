@@ -72,6 +72,10 @@ func TestARoleWithoutDDLRightsWorksOnAMigratedLedger(t *testing.T) {
 		return errors.Join(claim(tx, e[0], "run-1"), tx.PutRun(&ledger.Run{ID: "run-1"}), tx.AddAttempts([]ledger.Attempt{line}))
 	})
 
+	unusable(t, s.MayForget(ctx), "may not DELETE on record, DELETE on attempt, DELETE on output")
+	dbtest.Exec(t, at, "GRANT DELETE ON record, attempt, output TO "+worker)
+	must(t, s.MayForget(ctx))
+
 	reader := role(t, at, "reader")
 	dbtest.Exec(t, at, "GRANT SELECT ON ALL TABLES IN SCHEMA public TO "+reader)
 	if n := len(entries(t, openAt(t, as(at, reader), Options{ReadOnly: true}))); n != 2 {

@@ -36,8 +36,9 @@ type Store struct {
 const maxReaders = 2
 
 var (
-	_ ledger.Store = (*Store)(nil)
-	_ ledger.Clock = (*Store)(nil)
+	_ ledger.Store   = (*Store)(nil)
+	_ ledger.Clock   = (*Store)(nil)
+	_ ledger.Remover = (*Store)(nil)
 )
 
 // Open opens the ledger at an address, postgres://user:password@host/database,

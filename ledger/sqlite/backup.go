@@ -37,10 +37,31 @@ func (s *Store) Backup(ctx context.Context, file string) (size int64, err error)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return 0, err
 	}
-	if err := os.Link(tmp, file); err != nil { // unlike a rename, it replaces nothing
+	if err := giveName(tmp, file, os.Link); err != nil {
 		return 0, err
 	}
-	return st.Size(), errors.Join(os.Remove(tmp), syncDir(filepath.Dir(file)))
+	return st.Size(), syncDir(filepath.Dir(file))
+}
+
+// giveName renames a file to a name that must not exist. A hard link does that
+// in one step; where there are none, as on FAT and some network disks, an empty
+// file takes the name first, and only that is replaced.
+func giveName(tmp, file string, link func(from, to string) error) error {
+	err := link(tmp, file)
+	if err == nil {
+		return os.Remove(tmp)
+	}
+	if errors.Is(err, os.ErrExist) {
+		return err
+	}
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if err = errors.Join(f.Close(), os.Rename(tmp, file)); err != nil {
+		_ = os.Remove(file) // it is empty, and would be taken for a backup
+	}
+	return err
 }
 
 func (s *Store) copyChecked(ctx context.Context, tmp string, at time.Time) error {
@@ -79,21 +100,36 @@ func syncDir(dir string) error {
 // CopyBackup copies a backup beside the ledger at path, where it can be made
 // ready, and gives the name of the copy.
 func CopyBackup(backup, path string, now time.Time) (name string, err error) {
-	in, err := os.Open(backup)
-	if err != nil {
-		return "", err
-	}
-	defer in.Close() // it was only read
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return "", err
 	}
 	name = path + ".restoring-" + now.UTC().Format("20060102T150405.000Z")
-	out, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	return name, copyFile(backup, name)
+}
+
+// copyFile makes a durable copy under a name that must not exist.
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
 	if err != nil {
-		return "", err
+		return err
+	}
+	defer in.Close() // it was only read
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
 	}
 	_, err = io.Copy(out, in)
-	return name, errors.Join(err, out.Sync(), out.Close())
+	return errors.Join(err, out.Sync(), out.Close())
+}
+
+// keep gives the ledger at path a second name, or where there are no hard links
+// makes a copy: at each moment there is one at path.
+func keep(path, kept string, link func(from, to string) error) error {
+	err := link(path, kept)
+	if err == nil || errors.Is(err, os.ErrExist) {
+		return err
+	}
+	return copyFile(path, kept)
 }
 
 // Discard removes a copy of CopyBackup and what SQLite laid beside it.
@@ -118,7 +154,7 @@ func Replace(ctx context.Context, path, by string, now time.Time) (kept string, 
 	defer release()
 	if exists(path) {
 		kept = path + ".before-" + now.UTC().Format("20060102T150405.000Z")
-		if err := os.Link(path, kept); err != nil {
+		if err := keep(path, kept, os.Link); err != nil {
 			return "", err
 		}
 		for _, end := range []string{"-wal", "-journal", ".runs"} { // they would be taken for the new one's

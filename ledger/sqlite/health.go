@@ -7,21 +7,18 @@ import (
 	"os"
 	"time"
 
-	"runner/ledger"
 	"runner/ledger/internal/table"
 )
 
 // Health is what a ledger says of itself.
 type Health struct {
-	Damage      []string      // what an integrity check found; nil also if it wasn't asked for
-	Newest      time.Time     // the latest time that anything was written down with
-	OldestDoubt *ledger.Entry // started first of the records in doubt; nil if there is none
+	Damage []string  // what an integrity check found; nil also if it wasn't asked for
+	Newest time.Time // the latest time that anything was written down with
 }
 
 // HealthQuery says what to ask a ledger for.
 type HealthQuery struct {
-	Integrity bool     // read all of it: takes time where it is big
-	Tasks     []string // whose doubts count; nil: all
+	Integrity bool // read all of it: takes time where it is big
 }
 
 // maxDamage is how much of the damage is told.
@@ -39,10 +36,7 @@ func (s *Store) Health(ctx context.Context, q HealthQuery) (h Health, err error)
 			return h, err // what a damaged file says besides is worth nothing
 		}
 	}
-	if h.Newest, err = c.newest(ctx); err != nil {
-		return h, err
-	}
-	h.OldestDoubt, err = c.oldestDoubt(ctx, q.Tasks)
+	h.Newest, err = c.newest(ctx)
 	return h, err
 }
 
@@ -71,26 +65,6 @@ func (c *conn) newest(ctx context.Context) (at time.Time, err error) {
 			return nil
 		})
 	return at, err
-}
-
-func (c *conn) oldestDoubt(ctx context.Context, tasks []string) (*ledger.Entry, error) {
-	var ids []int64
-	err := c.queryOnce(ctx, `SELECT r.id FROM record r JOIN batch b ON b.id = r.batch_id
-		WHERE r.status <> 0 AND r.status <> 2 AND r.status = 4
-		AND ($1 OR b.task_name IN (SELECT value FROM json_each($2)))
-		ORDER BY r.started_at, r.id LIMIT 1`,
-		func(row []driver.Value) error {
-			ids = append(ids, integer(row[0]))
-			return nil
-		}, tasks == nil, stringsJSON(tasks))
-	if err != nil || len(ids) == 0 {
-		return nil, err
-	}
-	list, err := (&reader{c: c, ctx: ctx}).Get(ids)
-	if err != nil || len(list) == 0 {
-		return nil, err
-	}
-	return &list[0], nil
 }
 
 // Examine opens the ledger at path for looking only, and calls fn: with
