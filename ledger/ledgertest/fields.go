@@ -137,7 +137,7 @@ func batchFields(f *fixture) {
 
 func runFields(f *fixture) {
 	var full ledger.Run
-	fill(&full, "No", "Lease", "LeaseUntil")
+	fill(&full, "No", "Lease", "LeaseUntil", "Shard")
 	put := func(r *ledger.Run) {
 		f.Helper()
 		f.update(func(tx ledger.Tx) error { return tx.PutRun(r) })
@@ -164,7 +164,7 @@ func runFields(f *fixture) {
 	f.equal("the newest run", runs(ledger.RunQuery{Limit: 1}), []ledger.Run{second})
 
 	no := second.No
-	fill(&second, "No", "ID", "Lease", "LeaseUntil")
+	fill(&second, "No", "ID", "Lease", "LeaseUntil", "Shard")
 	second.Host = "elsewhere"
 	put(&second)
 	f.equal("the number of a changed run", second.No, no)
