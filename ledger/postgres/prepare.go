@@ -27,13 +27,14 @@ func (c *conn) count(steps []step) (isNew bool, prepare []string) {
 	for _, s := range steps {
 		c.uses[s.sql]++
 		isNew = isNew || c.uses[s.sql] == 1
-		if c.uses[s.sql] == repeated && len(s.args) > 0 {
+		if c.prepares && c.uses[s.sql] == repeated && len(s.args) > 0 {
 			prepare = append(prepare, s.sql)
 		}
 	}
 	return isNew, prepare
 }
 
+// prepare comes after the opening, which may have met another session.
 func (c *conn) prepare(ctx context.Context, texts []string) error {
 	for _, text := range texts {
 		if !c.prepares || c.prepared == maxPrepared {
