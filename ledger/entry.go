@@ -95,8 +95,6 @@ type Run struct {
 	// when it runs out. Both are zero in other stores.
 	Lease      time.Duration
 	LeaseUntil time.Time
-
-	Shard      Shard  // of its input that it plans; isn't kept
 	Definition []byte // JSON; see Definition in package runner
 	Digest     string // of Definition
 	Version    string // of the program
@@ -108,6 +106,8 @@ type Run struct {
 	New        int64
 	Executed   int64
 	Counts     Counts // of its scope, at its end
+
+	Shard Shard // of its input that it plans; isn't kept
 }
 
 // Input is a record as it comes from a source.

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"runner/ledger/internal/durable"
 )
 
 // entry is a line of the manifest. Later lines count.
@@ -44,7 +46,7 @@ func (d *Folder) note(e entry) error {
 		}
 	}
 	_, err = f.Write(line)
-	err = errors.Join(err, f.Sync(), f.Close(), syncDir(d.Dir))
+	err = errors.Join(err, f.Sync(), f.Close(), durable.SyncDir(d.Dir))
 	if err != nil {
 		return &FileError{d.Dir, err}
 	}

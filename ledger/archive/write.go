@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 
 	"runner/ledger"
+	"runner/ledger/internal/durable"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -89,7 +90,7 @@ func (w *writer) finish(path string) (sum string, err error) {
 		err = os.Rename(path+".tmp", path)
 	}
 	if err == nil {
-		err = syncDir(filepath.Dir(path))
+		err = durable.SyncDir(filepath.Dir(path))
 	}
 	return hex.EncodeToString(w.sum.Sum(nil)), err
 }
@@ -98,16 +99,6 @@ func (w *writer) abandon() {
 	_ = w.z.Close()
 	_ = w.tmp.Close()
 	_ = os.Remove(w.tmp.Name()) // half a file is of no use; the next try truncates it
-}
-
-// syncDir makes names in a folder durable. Not every system can.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	_ = d.Sync() // Windows refuses
-	return d.Close()
 }
 
 // write writes all records of a batch.

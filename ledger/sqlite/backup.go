@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"runner/ledger/internal/durable"
 )
 
 // MetaBackupAt is when a backup was made, by the key of table meta in the copy.
@@ -40,7 +42,7 @@ func (s *Store) Backup(ctx context.Context, file string) (size int64, err error)
 	if err := giveName(tmp, file, os.Link); err != nil {
 		return 0, err
 	}
-	return st.Size(), syncDir(filepath.Dir(file))
+	return st.Size(), durable.SyncDir(filepath.Dir(file))
 }
 
 // giveName renames a file to a name that must not exist. A hard link does that
@@ -86,15 +88,6 @@ func (s *Store) copyChecked(ctx context.Context, tmp string, at time.Time) error
 		err = fmt.Errorf("the copy is damaged: %s", damage[0])
 	}
 	return err
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	_ = d.Sync() // Windows refuses
-	return d.Close()
 }
 
 // CopyBackup copies a backup beside the ledger at path, where it can be made
@@ -170,5 +163,5 @@ func Replace(ctx context.Context, path, by string, now time.Time) (kept string, 
 		return kept, err
 	}
 	Discard(by)
-	return kept, syncDir(filepath.Dir(path))
+	return kept, durable.SyncDir(filepath.Dir(path))
 }
