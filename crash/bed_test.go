@@ -21,13 +21,14 @@ const (
 
 // act appends one line to each of the effect files: that it has started, and
 // its effect. A record with a file in fail/ fails before its effect,
-// one with a file in slow/ takes its time. Two
-// attempts of a record at once are told in overlaps: the lock is held by
-// whatever is left of an attempt.
+// one with a file in slow/ takes its time, and where there is a gate (see gate)
+// all wait for it. Two attempts of a record at once are told in overlaps: the
+// lock is held by whatever is left of an attempt.
 const act = `exec 9>>"lock/$1"
 flock -n 9 || echo "$1 $RUNNER_ATTEMPT_ID" >>overlaps
 echo "$1 $RUNNER_ATTEMPT_ID" >>started
 [ -z "$BEFORE" ] || sleep $BEFORE
+[ -z "$GATE" ] || : <"$GATE"
 [ ! -e "slow/$1" ] || sleep 3
 [ ! -e "fail/$1" ] || exit 1
 echo "$1 $RUNNER_ATTEMPT_ID" >>effects

@@ -6,8 +6,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -227,24 +229,51 @@ func TestAStoppedProcessWithTheSideLockStopsNobody(t *testing.T) {
 }
 
 // A ledger that is deleted under a live run: the run says so, and nobody
-// begins anew beside it.
+// begins anew beside it, neither then nor when it has ended.
 func TestALedgerDeletedUnderALiveRunIsNoticed(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, 8)
-	// Long enough that the second run starts before the first one notices.
-	p := b.start(nil, []string{"BEFORE=3"}, "run", task, "--date", date, "-j", "2")
-	b.upTo("effects", 2)
+	open := b.gate()
+	p := b.start(nil, []string{"GATE=gate"}, "run", task, "--date", date, "-j", "2")
+	b.upTo("started", 2)
 	for _, end := range []string{"", "-wal", "-shm"} {
 		b.must(os.Remove(b.ledger() + end))
 	}
 	before := len(b.lines("started"))
-	q := b.start(nil, nil, "run", task, "--date", date)
-	b.unusable(q)
+	b.lost(before)
+	open()
 	b.unusable(p)
-	if n := len(b.lines("started")); n > before+4 {
+	n := len(b.lines("started"))
+	if n > before+4 {
 		t.Errorf("%d attempts were started without a ledger", n-before)
 	}
+	b.lost(n)
 	for _, l := range b.lines("overlaps") {
 		t.Errorf("started twice at once: %s", l)
+	}
+}
+
+// gate lets the actions that are started with GATE=gate wait until it is opened.
+func (b *bed) gate() (open func()) {
+	b.t.Helper()
+	b.must(syscall.Mkfifo(b.path("gate"), 0o600))
+	open = sync.OnceFunc(func() {
+		f, err := os.OpenFile(b.path("gate"), os.O_RDWR, 0)
+		b.must(err)
+		b.t.Cleanup(func() { _ = f.Close() }) // who comes later needs not wait
+	})
+	b.t.Cleanup(open)
+	return open
+}
+
+// lost verifies that a run without its ledger starts nothing, and makes none.
+func (b *bed) lost(started int) {
+	b.t.Helper()
+	b.unusable(b.start(nil, nil, "run", task, "--date", date))
+	if _, err := os.Stat(b.ledger()); !errors.Is(err, fs.ErrNotExist) {
+		b.t.Errorf("a new ledger is in its place: %v", err)
+	}
+	if n := len(b.lines("started")); n > started {
+		b.t.Errorf("%d attempts were started without a ledger", n-started)
 	}
 }

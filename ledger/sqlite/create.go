@@ -42,8 +42,8 @@ func (s *Store) halfMade() bool { return size(s.path+"-journal") > 0 }
 // it, and SQLite would make it readable for all. It runs under the lock of
 // claims.
 func (s *Store) acceptOrCreate(h header) error {
-	if !h.fresh {
-		return s.judge(h)
+	if err := s.judge(h); err != nil || !h.fresh {
+		return err
 	}
 	if !s.opts.Create {
 		return noLedger(s.path)

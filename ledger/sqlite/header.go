@@ -7,6 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
 
 	"runner/ledger"
 )
@@ -91,11 +93,12 @@ func foreign(path string) error {
 		Hint: "name another file with --ledger"}
 }
 
-// judge refuses what another program, or a newer one, has written.
+// judge refuses what another program, or a newer one, has written, and the place
+// of a ledger that is lost.
 func (s *Store) judge(h header) error {
 	switch {
 	case h.fresh:
-		return nil
+		return s.refuseLost()
 	case h.appID != applicationID && (h.appID != 0 || h.version != 0):
 		return foreign(s.path)
 	case int(h.version) > len(s.steps):
@@ -104,4 +107,32 @@ func (s *Store) judge(h header) error {
 			Hint: "use the runner that wrote it, or a newer one"}
 	}
 	return nil
+}
+
+// refuseLost fails if a ledger isn't there and what belongs to it is. An empty one
+// in its place would have forgotten everything.
+func (s *Store) refuseLost() error {
+	for _, relic := range []string{s.path + "-wal", s.RunsDir(), s.path + ".archive"} {
+		if !holdsAny(relic) {
+			continue
+		}
+		if h, err := readHeader(s.path); err != nil || !h.fresh {
+			return err // another process has just made it
+		}
+		return &ledger.UnusableError{
+			Path: s.path, Why: "it is gone, though " + relic + " still belongs to it",
+			Hint: "put it back from a copy, or from a backup with: runner ledger restore-backup FILE; to begin anew, move " + relic + " away",
+		}
+	}
+	return nil
+}
+
+// holdsAny tells whether a file, or a folder, holds anything. What begins with a
+// dot is being made at this moment.
+func holdsAny(path string) bool {
+	names, err := os.ReadDir(path)
+	if err != nil {
+		return size(path) > 0
+	}
+	return slices.ContainsFunc(names, func(e fs.DirEntry) bool { return !strings.HasPrefix(e.Name(), ".") })
 }

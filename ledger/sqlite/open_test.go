@@ -42,6 +42,12 @@ func TestWhatIsNoLedgerIsRefusedAndUntouched(t *testing.T) {
 				t.Skip(err)
 			}
 		}, "symbolic link"},
+		"a lost ledger":     {func(t *testing.T, p string) { writeIn(t, p+".runs", "r1") }, "ledger.db.runs still belongs to it"},
+		"one that archived": {func(t *testing.T, p string) { writeIn(t, p+".archive", "manifest.jsonl") }, "ledger.db.archive still belongs to it"},
+		"an emptied one": {func(t *testing.T, p string) {
+			write(t, p, "")
+			write(t, p+"-wal", "frames")
+		}, "ledger.db-wal still belongs to it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -60,13 +66,29 @@ func TestWhatIsNoLedgerIsRefusedAndUntouched(t *testing.T) {
 	}
 }
 
+func writeIn(t *testing.T, dir, name string) {
+	t.Helper()
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, name), "x")
+}
+
 func TestALedgerIsCreatedOnlyWhereAsked(t *testing.T) {
-	for name, empty := range map[string]bool{"no file": false, "an empty file": true} {
+	for name, c := range map[string]struct{ empty, folders bool }{
+		"no file": {}, "an empty file": {empty: true}, "empty folders beside it": {folders: true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "ledger.db")
-			if empty {
+			if c.empty {
 				write(t, path, "")
+			}
+			if c.folders {
+				writeIn(t, path+".runs", ".r1.tmp") // being made
+				if err := os.Mkdir(path+".archive", 0o700); err != nil {
+					t.Fatal(err)
+				}
 			}
 			before := files(t, dir)
 			for _, o := range []Options{{AllowNetworkFS: true}, {ReadOnly: true, AllowNetworkFS: true}} {
