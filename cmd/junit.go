@@ -87,32 +87,23 @@ func (n *notices) cases(ctx context.Context, r notice, s *junit.Testsuite, left 
 		return 0, err
 	}
 	defer led.Close() // it was only read
-	q := ledger.Query{
-		TaskName: r.TaskName, ExecuteDate: r.ExecuteDate, Ascending: true, Limit: reportPage,
+	for e, err := range led.Each(ctx, ledger.Query{
+		TaskName: r.TaskName, ExecuteDate: r.ExecuteDate, Limit: reportPage,
 		Statuses: []ledger.Status{ledger.Failed, ledger.InDoubt, ledger.Pending, ledger.Running, ledger.Skipped},
-	}
-	for {
-		var page []ledger.Entry
-		err = led.Store().View(ctx, func(rd ledger.Reader) (err error) {
-			page, err = rd.List(q)
-			return err
-		})
-		if err != nil || len(page) == 0 {
+	}) {
+		switch {
+		case err != nil:
 			return told, err
+		case !r.Holds(e.ID):
+			continue
+		case *left == 0:
+			return told, nil
 		}
-		for _, e := range page {
-			q.After = e.ID
-			if !r.Holds(e.ID) {
-				continue
-			}
-			if *left == 0 {
-				return told, nil
-			}
-			*left--
-			told++
-			s.AddTestcase(recordCase(e, s.Name))
-		}
+		*left--
+		told++
+		s.AddTestcase(recordCase(e, s.Name))
 	}
+	return told, nil
 }
 
 func recordCase(e ledger.Entry, class string) junit.Testcase {

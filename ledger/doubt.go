@@ -119,25 +119,13 @@ func (l *Ledger) OldestDoubt(ctx context.Context, tasks []string) (oldest *Entry
 		tasks = []string{""}
 	}
 	for _, task := range tasks {
-		q := Query{TaskName: task, Statuses: []Status{InDoubt}, Ascending: true, Limit: doubtPage}
-		for {
-			var page []Entry
-			err := l.store.View(ctx, func(r Reader) (err error) {
-				page, err = r.List(q)
-				return err
-			})
+		for e, err := range l.Each(ctx, Query{TaskName: task, Statuses: []Status{InDoubt}, Limit: doubtPage}) {
 			if err != nil {
 				return nil, err
 			}
-			if len(page) == 0 {
-				break
+			if oldest == nil || e.DoubtSince().Before(oldest.DoubtSince()) {
+				oldest = &e
 			}
-			for i := range page {
-				if oldest == nil || page[i].DoubtSince().Before(oldest.DoubtSince()) {
-					oldest = &page[i]
-				}
-			}
-			q.After = page[len(page)-1].ID
 		}
 	}
 	return oldest, nil

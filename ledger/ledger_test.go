@@ -222,12 +222,10 @@ func TestADeadRunIsSettledInPages(t *testing.T) {
 	ids := b.plan(names...)
 	b.claim("r1", plain, ids...)
 	var reports []ledger.Report
-	b.must(b.Claims(t.Context(), b.run, func(page []ledger.Entry) error {
-		for _, e := range page {
-			reports = append(reports, end(e, ledger.Unknown))
-		}
-		return nil
-	}))
+	for e, err := range b.Claims(t.Context(), b.run) {
+		b.must(err)
+		reports = append(reports, end(e, ledger.Unknown))
+	}
 	for range 2 { // a recovery that was cut off is made once more
 		_, err := b.Replay(t.Context(), reports, plain)
 		b.must(err)

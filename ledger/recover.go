@@ -1,30 +1,18 @@
 package ledger
 
-import "context"
+import (
+	"context"
+	"iter"
+)
 
 // recoverChunk is how many records one transaction of a recovery settles.
 const recoverChunk = 500
 
-// Claims calls fn with the records that a run has claimed and not settled.
-func (l *Ledger) Claims(ctx context.Context, run Run, fn func([]Entry) error) error {
-	after := int64(0)
-	for {
-		var page []Entry
-		err := l.store.View(ctx, func(r Reader) (err error) {
-			page, err = r.List(Query{
-				RunID: run.ID, TaskName: run.TaskName, ExecuteDate: run.ExecuteDate,
-				Statuses: []Status{Running}, After: after, Ascending: true, Limit: recoverChunk,
-			})
-			return err
-		})
-		if err != nil || len(page) == 0 {
-			return err
-		}
-		if err := fn(page); err != nil {
-			return err
-		}
-		after = page[len(page)-1].ID
-	}
+// Claims gives the records that a run has claimed and not settled.
+func (l *Ledger) Claims(ctx context.Context, run Run) iter.Seq2[Entry, error] {
+	return l.Each(ctx, Query{
+		RunID: run.ID, TaskName: run.TaskName, ExecuteDate: run.ExecuteDate, Statuses: []Status{Running}, Limit: recoverChunk,
+	})
 }
 
 // Replay settles what a dead run left, by the policy it had.

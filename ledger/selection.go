@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -46,43 +47,48 @@ func (l *Ledger) Select(ctx context.Context, s Selection, fn func([]Entry) error
 	if err := l.unsealed(ctx, s); err != nil {
 		return err
 	}
-	var ids []int64
+	pages := l.pages(ctx, Query{TaskName: s.TaskName, ExecuteDate: s.ExecuteDate, Statuses: s.stored(), Limit: selectChunk})
 	if len(s.BizIDs) > 0 {
-		var err error
-		if ids, err = l.numbersOf(ctx, s); err != nil {
+		ids, err := l.numbersOf(ctx, s)
+		if err != nil {
 			return err
 		}
+		pages = l.byNumber(ctx, ids)
 	}
 	left := s.Limit
-	for after := int64(0); ; {
-		var page []Entry
-		err := l.store.View(ctx, func(r Reader) (err error) {
-			if len(s.BizIDs) > 0 {
-				n := min(len(ids), selectChunk)
-				page, err = r.Get(ids[:n])
-				ids = ids[n:]
-				return err
-			}
-			page, err = r.List(Query{
-				TaskName: s.TaskName, ExecuteDate: s.ExecuteDate, Statuses: s.stored(),
-				After: after, Ascending: true, Limit: selectChunk,
-			})
-			return err
-		})
-		if err != nil || len(page) == 0 {
+	for page, err := range pages {
+		if err != nil {
 			return err
 		}
-		after = page[len(page)-1].ID
 		page = s.pick(page)
 		if s.Limit > 0 {
 			page = page[:min(len(page), left)]
 			left -= len(page)
 		}
 		if len(page) > 0 {
-			err = fn(page)
+			if err := fn(page); err != nil {
+				return err
+			}
 		}
-		if err != nil || s.Limit > 0 && left == 0 {
-			return err
+		if s.Limit > 0 && left == 0 {
+			return nil
+		}
+	}
+	return nil
+}
+
+// byNumber gives the records with these numbers that there are, in pages.
+func (l *Ledger) byNumber(ctx context.Context, ids []int64) iter.Seq2[[]Entry, error] {
+	return func(yield func([]Entry, error) bool) {
+		for chunk := range slices.Chunk(ids, selectChunk) {
+			var page []Entry
+			err := l.store.View(ctx, func(r Reader) (err error) {
+				page, err = r.Get(chunk)
+				return err
+			})
+			if !yield(page, err) || err != nil {
+				return
+			}
 		}
 	}
 }

@@ -124,9 +124,11 @@ func (l *Ledger) NextDue(ctx context.Context, b Batch) (at time.Time, err error)
 
 // ClaimsOf counts the records that a run has claimed and not settled.
 func (l *Ledger) ClaimsOf(ctx context.Context, run Run) (n int64, err error) {
-	err = l.Claims(ctx, run, func(page []Entry) error {
-		n += int64(len(page))
-		return nil
-	})
-	return n, err
+	for _, err := range l.Claims(ctx, run) {
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
 }

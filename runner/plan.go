@@ -79,24 +79,17 @@ func (e *engine) plan(ctx context.Context) (*roaring64.Bitmap, error) {
 // includeAbsent takes the records of the batch into the scope that the input
 // doesn't hold.
 func (e *engine) includeAbsent(ctx context.Context, scope, todo *roaring64.Bitmap) error {
-	for after := int64(0); ; {
-		var page []ledger.Entry
-		err := e.led.Store().View(ctx, func(r ledger.Reader) (err error) {
-			page, err = r.List(ledger.Query{TaskName: e.Task.Name, ExecuteDate: e.Date, After: after, Ascending: true, Limit: 1000})
-			return err
-		})
-		if err != nil || len(page) == 0 {
+	for en, err := range e.led.Each(ctx, ledger.Query{TaskName: e.Task.Name, ExecuteDate: e.Date, Limit: 1000}) {
+		if err != nil {
 			return err
 		}
-		after = page[len(page)-1].ID
-		for _, en := range page {
-			if e.Survey.shard.Has(en.BizID) && scope.CheckedAdd(uint64(en.ID)) {
-				e.sum.Absent++
-				e.sum.Planned++
-				e.note(ledger.Planned{ID: en.ID, Status: en.Status}, todo)
-			}
+		if e.Survey.shard.Has(en.BizID) && scope.CheckedAdd(uint64(en.ID)) {
+			e.sum.Absent++
+			e.sum.Planned++
+			e.note(ledger.Planned{ID: en.ID, Status: en.Status}, todo)
 		}
 	}
+	return nil
 }
 
 func (e *engine) note(p ledger.Planned, todo *roaring64.Bitmap) {

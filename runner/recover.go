@@ -116,12 +116,13 @@ func (r *recoverer) bury(ctx context.Context, g *grave, rec *Recovery) error {
 // claimsOf reads what a dead run holds.
 func (r *recoverer) claimsOf(ctx context.Context, g *grave) error {
 	g.claims = map[int64]claimed{}
-	return r.led.Claims(ctx, g.run, func(page []ledger.Entry) error {
-		for _, e := range page {
-			g.claims[e.ID] = claimed{entry: e}
+	for e, err := range r.led.Claims(ctx, g.run) {
+		if err != nil {
+			return err
 		}
-		return nil
-	})
+		g.claims[e.ID] = claimed{entry: e}
+	}
+	return nil
 }
 
 // dig settles the claims of a dead run, and says how many are left to

@@ -30,12 +30,10 @@ func TestCase62ARescueThatReadTooEarlyOverwritesNothing(t *testing.T) {
 	}
 
 	var lost []ledger.Report // as the rescuer makes them of what it reads now
-	must(t, rescuer.Claims(ctx, run, func(page []ledger.Entry) error {
-		for _, e := range page {
-			lost = append(lost, ledger.Report{RecordID: e.ID, Fence: e.Fence, Phase: e.Phase, RunID: run.ID, Outcome: ledger.Unknown, CutOff: true, EndedAt: slow.Now()})
-		}
-		return nil
-	}))
+	for e, err := range rescuer.Claims(ctx, run) {
+		must(t, err)
+		lost = append(lost, ledger.Report{RecordID: e.ID, Fence: e.Fence, Phase: e.Phase, RunID: run.ID, Outcome: ledger.Unknown, CutOff: true, EndedAt: slow.Now()})
+	}
 	held := map[int64]ledger.Entry{}
 	for _, e := range claimed {
 		held[e.ID] = e
