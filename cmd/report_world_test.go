@@ -175,8 +175,8 @@ func (m *month) batch(task, date string, n int, took time.Duration, edit func(in
 			}
 			changes = append(changes, ledger.Change{Old: was, New: e})
 		}
-		if stale, err := tx.Swap(changes); err != nil || len(stale) > 0 {
-			return fmt.Errorf("%d stale: %w", len(stale), err)
+		if err := tx.Swap(changes); err != nil {
+			return err
 		}
 		if more != nil { // last, for nothing is written to a sealed batch
 			more(&b)

@@ -69,7 +69,7 @@ func (l *Ledger) GoBlind(ctx context.Context, b Blind) (n int64, err error) {
 				d := Doubt(e, b.why(), now)
 				changes[i], lines[i] = Change{e, d}, doubtLine(d)
 			}
-			if err := swapAll(tx, changes); err != nil {
+			if err := tx.Swap(changes); err != nil {
 				return err
 			}
 			return tx.AddAttempts(lines)
@@ -137,5 +137,5 @@ func doubtNew(tx Tx, planned []Planned, why string, now time.Time) error {
 	for i, e := range entries {
 		changes[i] = Change{e, Doubt(e, why, now)}
 	}
-	return swapAll(tx, changes)
+	return tx.Swap(changes)
 }

@@ -12,8 +12,8 @@ var (
 	ErrNoLedger = errors.New("the ledger does not exist")
 	// ErrSealed says that a batch is sealed: its records are archived.
 	ErrSealed = errors.New("it is sealed")
-	// ErrRaced undoes a transaction that read what is no longer true. A store
-	// whose transactions run side by side runs it again.
+	// ErrRaced undoes a transaction that is built on what isn't true any more.
+	// The store runs it again.
 	ErrRaced = errors.New("a record was changed by another hand during the transaction")
 )
 

@@ -99,12 +99,3 @@ func (l *Ledger) End(ctx context.Context, r *Run) error {
 		return tx.PutRun(r)
 	})
 }
-
-// swapAll swaps all or nothing.
-func swapAll(tx Tx, changes []Change) error {
-	stale, err := tx.Swap(changes)
-	if err == nil && len(stale) > 0 {
-		err = ErrRaced
-	}
-	return err
-}

@@ -166,5 +166,5 @@ func replacePayloads(tx Tx, changed map[int64][]byte, fresh bool) error {
 			changes = append(changes, Change{e, n})
 		}
 	}
-	return swapAll(tx, changes)
+	return tx.Swap(changes)
 }

@@ -211,7 +211,7 @@ func (l *Ledger) decide(ctx context.Context, ids []int64, d Decision, rule func(
 				changes = append(changes, Change{e, n})
 				lines = append(lines, decided(e, n, d, now)...)
 			}
-			if err := swapAll(tx, changes); err != nil {
+			if err := tx.Swap(changes); err != nil {
 				return err
 			}
 			if err := tx.AddAttempts(lines); err != nil {

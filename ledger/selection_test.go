@@ -40,8 +40,7 @@ func (b *bench) mark(id int64, as ledger.Status) {
 	n, err := ledger.Mark(e, as, ledger.Decision{Actor: "li", Reason: "why"}, b.now)
 	b.must(err)
 	b.must(b.Store().Update(b.t.Context(), func(tx ledger.Tx) error {
-		_, err := tx.Swap([]ledger.Change{{Old: e, New: n}})
-		return err
+		return tx.Swap([]ledger.Change{{Old: e, New: n}})
 	}))
 }
 

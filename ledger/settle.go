@@ -14,7 +14,7 @@ type settlement struct {
 func (l *Ledger) settle(tx Tx, reports []Report, p Policy, now time.Time) ([]Settled, error) {
 	s, err := l.weigh(tx, reports, p, now, nil, nil)
 	if err == nil {
-		err = swapAll(tx, s.changes)
+		err = tx.Swap(s.changes)
 	}
 	if err == nil {
 		err = tx.AddAttempts(s.lines)

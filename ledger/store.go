@@ -78,9 +78,10 @@ type Tx interface {
 	// says how many that were. Their numbers rise in the order given. It
 	// fails with ErrSealed.
 	Insert(batch int64, in []Input) (int64, error)
-	// Swap writes each change whose record still has the old status and
-	// fence, and gives the positions of those that had not.
-	Swap(changes []Change) (stale []int, err error)
+	// Swap writes changes. If a record hasn't the old status and fence of its
+	// change any more, all of the transaction is undone with ErrRaced, maybe
+	// not before its commit.
+	Swap(changes []Change) error
 	// AddAttempts adds lines to stories. Where a line exists for a record
 	// and fence, only its empty Late fields are filled.
 	AddAttempts(a []Attempt) error

@@ -2,8 +2,6 @@ package ledger
 
 import (
 	"context"
-	"errors"
-	"slices"
 	"sync"
 	"time"
 )
@@ -48,33 +46,24 @@ type Judged struct {
 	Verdict
 }
 
-// errOutdated undoes a transaction that took a record for what the run has held.
-var errOutdated = errors.New("a held record was changed by another hand")
-
 // Work settles reports and claims records in one durable transaction: the
 // outcomes it returns may be told, the claims it returns may be started.
-func (l *Ledger) Work(ctx context.Context, w Work) (Worked, error) {
-	out, err := l.work(ctx, w)
-	if errors.Is(err, errOutdated) {
-		w.Held = nil
-		out, err = l.work(ctx, w)
-	}
-	return out, err
-}
-
-// work reads, decides and writes, in this order: a store far away is mostly
-// asked three times, not once for each thing.
+//
+// It reads, decides and writes, in this order: a store far away is mostly
+// asked twice, not once for each thing.
 //
 // Whatever waits for another transaction holds nothing that one could wait for:
 // candidates are passed by where others hold them, what the run has claimed is
 // changed by nobody else, and the batch comes last.
-func (l *Ledger) work(ctx context.Context, w Work) (out Worked, err error) {
+func (l *Ledger) Work(ctx context.Context, w Work) (out Worked, err error) {
 	buf := changesPool.Get().(*[]Change)
 	changes := *buf
 	defer func() { giveBackChanges(buf, changes) }()
 	err = l.store.Update(ctx, func(tx Tx) error {
 		out = Worked{}
 		now := l.Now()
+		held := w.Held
+		w.Held = nil // if all this is to be done again, it may be why
 		ids := w.Candidates
 		if w.Max == 0 {
 			out.Rest, ids = ids, nil
@@ -89,7 +78,7 @@ func (l *Ledger) work(ctx context.Context, w Work) (out Worked, err error) {
 				return err
 			}
 		}
-		if c.settlement, err = l.weigh(tx, w.Reports, w.Policy, now, w.Held, changes); err != nil {
+		if c.settlement, err = l.weigh(tx, w.Reports, w.Policy, now, held, changes); err != nil {
 			return err
 		}
 		out.Settled = c.settled
@@ -101,8 +90,12 @@ func (l *Ledger) work(ctx context.Context, w Work) (out Worked, err error) {
 		} else {
 			changes = choose(w, ids, c, now, &out, changes)
 		}
-		if err := write(tx, w, changes, settle, &out); err != nil {
+		if err := tx.Swap(changes); err != nil {
 			return err
+		}
+		out.Claimed = make([]Entry, 0, len(changes)-settle)
+		for _, c := range changes[settle:] {
+			out.Claimed = append(out.Claimed, c.New)
 		}
 		if err := tx.AddAttempts(c.lines); err != nil || !control {
 			return err
@@ -128,31 +121,6 @@ func flow(w Work, now time.Time, out *Worked) (news bool) {
 	return news
 }
 
-// write writes changes, of which the first ones settle and the others claim.
-func write(tx Tx, w Work, changes []Change, settle int, out *Worked) error {
-	stale, err := tx.Swap(changes)
-	if err != nil {
-		return err
-	}
-	slices.Sort(stale)
-	if len(stale) > 0 && stale[0] < settle {
-		if w.Held == nil {
-			return ErrRaced
-		}
-		return errOutdated
-	}
-	out.Claimed = make([]Entry, 0, len(changes)-settle)
-	for i := settle; i < len(changes); i++ {
-		if len(stale) > 0 && stale[0] == i { // taken by another run, since we read it
-			stale = stale[1:]
-			out.Left = append(out.Left, Judged{Entry: changes[i].New, Verdict: Verdict{Do: Busy}})
-			continue
-		}
-		out.Claimed = append(out.Claimed, changes[i].New)
-	}
-	return nil
-}
-
 // changesPool keeps lists of changes, which are large and live for a moment.
 var changesPool = sync.Pool{New: func() any { return new([]Change) }}
 
@@ -173,7 +141,7 @@ type candidates struct {
 // choose adds claims of the candidates that the rules let start, until there
 // are enough.
 func choose(w Work, ids []int64, c candidates, now time.Time, out *Worked, changes []Change) []Change {
-	others := make(map[int64]bool, len(c.busy))
+	others := make(map[int64]bool, len(c.busy)+w.Max)
 	for _, id := range c.busy {
 		others[id] = true
 	}
@@ -204,6 +172,7 @@ func choose(w Work, ids []int64, c candidates, now time.Time, out *Worked, chang
 			continue
 		}
 		changes = append(changes, Change{e, Claim(e, v.Do.Phase(), w.Run.ID)})
+		others[id] = true // from here on
 	}
 	return changes
 }

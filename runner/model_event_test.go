@@ -150,7 +150,7 @@ func (s spy) Update(ctx context.Context, fn func(ledger.Tx) error) error {
 	return err
 }
 
-func (s spyTx) Swap(c []ledger.Change) ([]int, error) {
+func (s spyTx) Swap(c []ledger.Change) error {
 	*s.changes = append(*s.changes, c...)
 	return s.Tx.Swap(c)
 }

@@ -104,7 +104,7 @@ func fill(t testing.TB, led *ledger.Ledger, task string, ids []string, change fu
 			lines = append(lines, change(i, &n)...)
 			changes = append(changes, ledger.Change{Old: e, New: n})
 		}
-		if _, err := tx.Swap(changes); err != nil {
+		if err := tx.Swap(changes); err != nil {
 			return err
 		}
 		return tx.AddAttempts(lines)

@@ -82,7 +82,7 @@ func settleAll(b *testing.B, s ledger.Store) {
 			for i, e := range list {
 				changes[i] = ledger.Change{Old: e, New: done(claimed(e, "run-1"))}
 			}
-			return swapAll(tx, changes)
+			return tx.Swap(changes)
 		}))
 		if !more {
 			return
@@ -169,7 +169,7 @@ func step(tx ledger.Tx, ids []int64, next func(ledger.Entry) ledger.Entry) error
 	for i, e := range list {
 		changes[i] = ledger.Change{Old: e, New: next(e)}
 	}
-	return swapAll(tx, changes)
+	return tx.Swap(changes)
 }
 
 func listNewest(b *testing.B, s ledger.Store) {

@@ -148,7 +148,7 @@ func (f *fixture) wait(id string, d time.Duration) {
 		}
 		n := list[0]
 		n.NotBefore, n.Delay = now.Add(d), d
-		return swapAll(tx, []ledger.Change{{Old: list[0], New: n}})
+		return tx.Swap([]ledger.Change{{Old: list[0], New: n}})
 	})
 }
 

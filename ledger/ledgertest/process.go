@@ -89,7 +89,7 @@ func hang(s ledger.Store) error {
 		if err != nil {
 			return err
 		}
-		if err := swapAll(tx, []ledger.Change{{Old: kept[0], New: claimed(kept[0], "killed")}}); err != nil {
+		if err := tx.Swap([]ledger.Change{{Old: kept[0], New: claimed(kept[0], "killed")}}); err != nil {
 			return err
 		}
 		fmt.Println("written")

@@ -17,7 +17,7 @@ func failedUpdate(f *fixture) {
 			return err
 		}
 		n := ledger.Batch{TaskName: "new", ExecuteDate: date}
-		return errors.Join(tx.PutBatch(&n), tx.PutRun(&ledger.Run{ID: "run-1"}), swapAll(tx, []ledger.Change{{Old: e, New: claimed(e, "run-1")}}),
+		return errors.Join(tx.PutBatch(&n), tx.PutRun(&ledger.Run{ID: "run-1"}), tx.Swap([]ledger.Change{{Old: e, New: claimed(e, "run-1")}}),
 			tx.AddAttempts([]ledger.Attempt{{RecordID: e.ID, Fence: 1, Output: "text"}}))
 	}
 	untouched := func(what string) {
@@ -71,7 +71,7 @@ func ownWrites(f *fixture) {
 		if err != nil || len(list) != 2 {
 			return fmt.Errorf("listed %d of 2: %w", len(list), err)
 		}
-		if err := swapAll(tx, []ledger.Change{{Old: list[0], New: claimed(list[0], "run-1")}}); err != nil {
+		if err := tx.Swap([]ledger.Change{{Old: list[0], New: claimed(list[0], "run-1")}}); err != nil {
 			return err
 		}
 		got, err := tx.Batch(task, date)
@@ -112,8 +112,11 @@ func snapshot(f *fixture) {
 				if _, err := tx.Insert(b.ID, inputs("c")); err != nil {
 					return err
 				}
-				_, err := tx.Swap([]ledger.Change{{Old: e[0], New: claimed(e[0], "run-1")}})
-				return err
+				now, err := tx.Get([]int64{e[0].ID})
+				if err != nil {
+					return err
+				}
+				return tx.Swap([]ledger.Change{{Old: now[0], New: claimed(now[0], "run-1")}})
 			})
 			if err != nil {
 				return err

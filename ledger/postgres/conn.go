@@ -118,6 +118,11 @@ func (c *conn) send(ctx context.Context, steps []step) error {
 	if cerr := answers.Close(); err == nil {
 		err = cerr
 	}
+	if err != nil { // pgx may forget the types of what failed
+		for _, s := range steps {
+			c.uses[s.sql] = 0
+		}
+	}
 	return c.judge(ctx, limited, err)
 }
 

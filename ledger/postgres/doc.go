@@ -15,9 +15,10 @@
 //     (PutBatch). A transaction that lost such a race, or a deadlock, is run
 //     again from the start.
 //   - Locks are taken in one order: planners of a batch by an advisory lock,
-//     then records by their numbers, then batches by theirs. The counters of a
-//     batch are written with the commit, in one round trip, so that their row
-//     is locked for no longer than a commit takes. Claims skip what others
+//     then records by their numbers, then batches by theirs. Changes of
+//     records and the counters of their batch are sent with the commit, in one
+//     round trip, so that the batch is locked for no longer than a commit
+//     takes; a change that is stale is an error, after which nothing commits. Claims skip what others
 //     hold (Tx.Lock).
 //   - Nothing outlives a transaction on a connection – no SET, no temporary
 //     table, no session lock – so that a pooler such as pgbouncer may hand each

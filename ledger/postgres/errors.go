@@ -23,6 +23,7 @@ const (
 	codeNoTable        = "42P01"
 	codeTableExists    = "42P07"
 	codeNoSchema       = "3F000"
+	codeNotNumber      = "22P02"
 	codeNoDatabase     = "3D000"
 	codeLockTimeout    = "55P03"
 	codeTooMany        = "53300"
@@ -60,6 +61,12 @@ func raced(err error) bool {
 	return errors.Is(err, ledger.ErrRaced) || code == codeSerialization || code == codeDeadlock
 }
 
+// stale tells whether a change didn't fit its record any more.
+func stale(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && e.Code == codeNotNumber && strings.Contains(e.Message, staleText)
+}
+
 // passing tells whether the server, or the way to it, may be there again in a
 // moment: it restarts, another one takes over, or it is full.
 func passing(err error) bool {
@@ -86,6 +93,9 @@ func (a *address) explain(err error) error {
 	}
 	if u := (*ledger.UnusableError)(nil); errors.As(err, &u) {
 		return err
+	}
+	if stale(err) {
+		return ledger.ErrRaced
 	}
 	why, hint := a.words(err)
 	if why == "" {

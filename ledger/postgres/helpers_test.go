@@ -77,13 +77,12 @@ func entries(t testing.TB, s *Store) (list []ledger.Entry) {
 	return list
 }
 
-// claim claims a record.
-func claim(tx ledger.Tx, e ledger.Entry, run string) error {
-	stale, err := tx.Swap([]ledger.Change{{Old: e, New: ledger.Claim(e, ledger.Act, run)}})
-	if err == nil && len(stale) > 0 {
-		err = ledger.ErrRaced
+// claim claims a record, and waits for that.
+func claim(t ledger.Tx, e ledger.Entry, run string) error {
+	if err := t.Swap([]ledger.Change{{Old: e, New: ledger.Claim(e, ledger.Act, run)}}); err != nil {
+		return err
 	}
-	return err
+	return t.(*tx).do()
 }
 
 // unusable checks that err says why the ledger can't be used, and has a hint.

@@ -155,8 +155,7 @@ func TestTheViewHasTheColumnsOfSQLites(t *testing.T) {
 	update(t, s, func(tx ledger.Tx) error {
 		n := ledger.Claim(e[0], ledger.Act, "run-1")
 		n.StartedAt = s.Now()
-		_, err := tx.Swap([]ledger.Change{{Old: e[0], New: n}})
-		return err
+		return tx.Swap([]ledger.Change{{Old: e[0], New: n}})
 	})
 	c, err := pgx.Connect(ctx, at)
 	must(t, err)

@@ -24,21 +24,21 @@ type swapGroup struct {
 
 // Swap compares status and fence in the statement that writes. A change writes
 // the columns in which old and new differ: whoever has status and fence right
-// has read the rest too.
-func (t *tx) Swap(changes []ledger.Change) (stale []int, err error) {
+// has read the rest too. It all goes with the next statement that is waited for,
+// which may be the commit.
+func (t *tx) Swap(changes []ledger.Change) error {
 	for _, round := range rounds(changes) {
 		groups, err := t.group(changes, round)
 		if err != nil {
-			return nil, t.fail(err)
+			return t.fail(err)
 		}
-		missed, err := t.swapGroups(changes, groups)
-		if err != nil {
-			return nil, err
+		for _, g := range groups {
+			query, args := g.statement(t.runs, changes)
+			t.c.later(step{sql: query, args: args})
+			t.count(g, changes)
 		}
-		stale = append(stale, missed...)
 	}
-	slices.Sort(stale)
-	return stale, nil
+	return t.err
 }
 
 // rounds gives the positions of the changes by the numbers of their records,
@@ -110,32 +110,15 @@ func find(groups []*swapGroup, sh shape, was *ledger.Entry) *swapGroup {
 	return nil
 }
 
-// swapGroups sends all groups at once, and gives the positions of stale
-// changes.
-func (t *tx) swapGroups(changes []ledger.Change, groups []*swapGroup) (stale []int, err error) {
-	written := make([][]int64, len(groups)) // nil: all
-	var steps []step
-	for i, g := range groups {
-		query, args := g.statement(t.runs, changes)
-		steps = append(steps, step{sql: query, args: args, rows: into(&written[i])})
+// count adds what a group changes to the counters of its batch.
+func (t *tx) count(g *swapGroup, changes []ledger.Change) {
+	d := t.delta(g.batch)
+	for _, at := range g.at {
+		c := &changes[at]
+		d.counts[c.Old.Status]--
+		d.counts[c.New.Status]++
+		t.leaves(c)
 	}
-	if err := t.do(steps...); err != nil {
-		return nil, err
-	}
-	for i, g := range groups {
-		d := t.delta(g.batch)
-		for _, at := range g.at {
-			c := &changes[at]
-			if written[i] != nil && !slices.Contains(written[i], c.Old.ID) {
-				stale = append(stale, at)
-				continue
-			}
-			d.counts[c.Old.Status]--
-			d.counts[c.New.Status]++
-			t.leaves(c)
-		}
-	}
-	return stale, nil
 }
 
 const changedSQL = "SELECT count(*) > 0 FROM record WHERE id = $1 AND status = $2 AND fence = $3 AND run_no IS NOT DISTINCT FROM (SELECT no FROM run WHERE id = $4)"
@@ -152,10 +135,14 @@ func (t *tx) leaves(c *ledger.Change) {
 	t.trace = step{sql: changedSQL, args: []any{e.ID, int64(e.Status), e.Fence, e.RunID}}
 }
 
+// staleText is what can't be read as a number where a change is stale. It is
+// known by it, and the log of the server by this names the reason.
+const staleText = "runner: a record was changed by another hand, so this is made again; changes that fit: "
+
 // statement makes an UPDATE of a group. A value that all its changes share is
-// an argument of its own, others come as arrays. The answer is NULL if all
-// were written, else which. The batch is part of the
-// condition, so that a wrong one can't move another batch's counters.
+// an argument of its own, others come as arrays. It fails unless it writes all,
+// so that a commit which was sent along with it doesn't happen. The batch is part
+// of the condition, so that a wrong one can't move another batch's counters.
 //
 // CASE hides the conditions from the planner. Without statistics it thinks
 // that they leave one record of the table, and then starts from that.
@@ -195,5 +182,5 @@ func (g *swapGroup) statement(runs map[string]int64, changes []ledger.Change) (q
 	}
 	return "WITH u AS (UPDATE record r SET " + set.String() + " FROM unnest(" + arrays + ") j(" + names + `)
 WHERE r.id = j.id AND CASE WHEN r.fence = j.f AND r.status = $3 AND r.batch_id = $4 THEN true END RETURNING r.id)
-SELECT CASE WHEN count(*) < cardinality($1::bigint[]) THEN coalesce(array_agg(id), '{}') END FROM u`, args
+SELECT CASE WHEN count(*) < cardinality($1::bigint[]) THEN ('` + staleText + `' || count(*))::int END FROM u`, args
 }

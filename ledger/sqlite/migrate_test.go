@@ -49,8 +49,7 @@ func populated(t *testing.T, path string) (all []ledger.Entry) {
 		}
 		n := list[0]
 		n.Status, n.Fence, n.RunID = ledger.Done, 1, "run-1"
-		_, err = tx.Swap([]ledger.Change{{Old: list[0], New: n}})
-		return err
+		return tx.Swap([]ledger.Change{{Old: list[0], New: n}})
 	})
 	return entries(t, s)
 }

@@ -98,7 +98,7 @@ func fillBatches(t *testing.T, s *Store) {
 			for _, e := range list {
 				n := e
 				n.Status = ledger.Failed
-				if _, err := tx.Swap([]ledger.Change{{Old: e, New: n}}); err != nil {
+				if err := tx.Swap([]ledger.Change{{Old: e, New: n}}); err != nil {
 					return err
 				}
 			}
@@ -150,8 +150,7 @@ func TestTheViewSpeaksToPeople(t *testing.T) {
 		n, code := list[0], 3
 		n.Status, n.Phase, n.Detail, n.Result, n.Attempts, n.Fence, n.RunID = ledger.Running, ledger.Check, "d", "r", 2, 5, "run-1"
 		n.StartedAt, n.EndedAt, n.NotBefore, n.ExitCode, n.Error = at, at.Add(time.Second), at.Add(time.Hour), &code, "boom"
-		_, err = tx.Swap([]ledger.Change{{Old: list[0], New: n}})
-		return err
+		return tx.Swap([]ledger.Change{{Old: list[0], New: n}})
 	})
 	got := s.ask(t, s.readers, `SELECT task_name, biz_id, execute_date, status, phase, detail, result, attempts, generation,
 		fence, run_id, started_at, ended_at, not_before, exit_code, error, payload FROM ledger ORDER BY biz_id`)
@@ -208,8 +207,7 @@ func TestADoneRecordIsSmall(t *testing.T) {
 				d.Status, d.Attempts, d.ActFence, d.Detail, d.EndedAt = ledger.Done, 1, 1, ledger.DetailApplied, at.Add(time.Second)
 				changes = append(changes, ledger.Change{Old: e, New: r}, ledger.Change{Old: r, New: d})
 			}
-			_, err = tx.Swap(changes)
-			return err
+			return tx.Swap(changes)
 		})
 	}
 	done := each()

@@ -91,8 +91,9 @@ func (s *Store) View(ctx context.Context, fn func(ledger.Reader) error) error {
 
 // Update runs fn in one write transaction.
 //
-// On a full disk it truncates the WAL and runs fn once more, on a new Tx: fn
-// may be called twice, and must not keep what it did the first time.
+// On a full disk it truncates the WAL. After that, or where fn has built on what
+// isn't true any more, it runs fn once more, on a new Tx: fn may be called twice,
+// and must not keep what it did the first time.
 func (s *Store) Update(ctx context.Context, fn func(ledger.Tx) error) error {
 	if s.writer == nil {
 		return &ledger.UnusableError{Path: s.path, Why: "it was opened read-only"}
@@ -112,10 +113,10 @@ func (s *Store) Update(ctx context.Context, fn func(ledger.Tx) error) error {
 		return err
 	}
 	err = c.update(ctx, fn)
-	if codeOf(err) != codeFull {
-		return err
-	}
-	if c.script("PRAGMA wal_checkpoint(TRUNCATE)") != nil {
+	switch {
+	case errors.Is(err, ledger.ErrRaced): // on what fn has brought: what it reads here is true
+	case codeOf(err) == codeFull && c.script("PRAGMA wal_checkpoint(TRUNCATE)") == nil:
+	default:
 		return err
 	}
 	return c.update(ctx, fn)

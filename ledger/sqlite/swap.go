@@ -100,64 +100,70 @@ func (sh shape) oneText() string {
 // Swap compares status and fence in the statement that writes: a change that
 // touches no row is stale. Claims mostly come last, and are equal to each
 // other but not to the rest.
-func (t *tx) Swap(changes []ledger.Change) (stale []int, err error) {
+func (t *tx) Swap(changes []ledger.Change) error {
 	claims := slices.IndexFunc(changes, func(c ledger.Change) bool { return c.New.Status == ledger.Running })
 	if claims < 0 {
 		claims = len(changes)
 	}
-	if stale, err = t.swapPart(changes[:claims]); err != nil {
-		return nil, err
+	for _, part := range [][]ledger.Change{changes[:claims], changes[claims:]} {
+		if err := t.swapPart(part); err != nil {
+			return t.fail(err)
+		}
 	}
-	more, err := t.swapPart(changes[claims:])
-	for _, i := range more {
-		stale = append(stale, claims+i)
-	}
-	return stale, err
+	return nil
 }
 
-func (t *tx) swapPart(changes []ledger.Change) (stale []int, err error) {
+func (t *tx) swapPart(changes []ledger.Change) (err error) {
 	var done map[int64]bool
-	if s := equalSteps(changes); len(s.changes) >= minMany {
+	if s := equalSteps(changes); len(s.changes) >= minMany && !repeats(changes) {
 		if done, err = t.swapMany(s); err != nil {
-			return nil, t.fail(err)
+			return err
 		}
 	}
 	for i := range changes {
 		was := &changes[i].Old
 		if done[was.ID] {
-			delete(done, was.ID) // a second change of the same record is one of its own
 			continue
 		}
-		ok, err := t.swap(was, &changes[i].New)
-		if err != nil {
-			return nil, t.fail(err)
-		}
-		if !ok {
-			stale = append(stale, i)
+		if err := t.swap(was, &changes[i].New); err != nil {
+			return err
 		}
 	}
-	return stale, nil
+	return nil
 }
 
-func (t *tx) swap(was, e *ledger.Entry) (bool, error) {
+// repeats tells whether some changes are of one record: these build on each other.
+func repeats(changes []ledger.Change) bool {
+	seen := make(map[int64]bool, len(changes))
+	for i := range changes {
+		id := changes[i].Old.ID
+		if seen[id] {
+			return true
+		}
+		seen[id] = true
+	}
+	return false
+}
+
+func (t *tx) swap(was, e *ledger.Entry) error {
 	if was.BatchID == 0 || int(max(was.Status, e.Status)) >= len(ledger.Counts{}) {
-		return false, fmt.Errorf("record %d: a change without batch or with an unknown status", was.ID)
+		return fmt.Errorf("record %d: a change without batch or with an unknown status", was.ID)
 	}
 	run, err := t.c.runNo(e.RunID)
 	if err != nil {
-		return false, err
+		return err
 	}
 	r, err := t.c.swap(was, swapValues(e, run))
 	if err != nil {
-		return false, err
+		return err
 	}
 	if n, _ := r.RowsAffected(); n == 0 {
-		return false, nil
+		return ledger.ErrRaced
 	}
 	d := t.delta(was.BatchID)
 	d.counts[was.Status]--
 	d.counts[e.Status]++
-	return true, nil
+	return nil
 }
 
 func (c *conn) swap(was *ledger.Entry, values [len(swapColumns)]driver.Value) (driver.Result, error) {

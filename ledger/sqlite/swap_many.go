@@ -90,18 +90,8 @@ func fits(t time.Time) bool {
 
 // swapMany writes equal steps, with one statement for each row of numbers
 // without a gap, and tells which it has written: not those in short rows.
-// Where a statement touches fewer records than it should, all is undone: one
-// by one they tell which are stale.
 func (t *tx) swapMany(s steps) (done map[int64]bool, err error) {
 	like := s.changes[0]
-	for _, id := range []string{like.Old.RunID, like.New.RunID} {
-		if _, err := t.c.runNo(id); err != nil { // may enter it, which is not to be undone
-			return nil, err
-		}
-	}
-	if _, err := t.c.exec("SAVEPOINT many"); err != nil {
-		return nil, err
-	}
 	done = make(map[int64]bool, len(s.changes))
 	for rest := s.changes; len(rest) > 0; {
 		n := 1
@@ -118,23 +108,16 @@ func (t *tx) swapMany(s steps) (done map[int64]bool, err error) {
 			return nil, err
 		}
 		if touched != int64(n) {
-			clear(done)
-			if _, err := t.c.exec("ROLLBACK TO many"); err != nil {
-				return nil, err
-			}
-			break
+			return nil, ledger.ErrRaced
 		}
 		for _, c := range row {
 			done[c.Old.ID] = true
 		}
 	}
-	if n := int64(len(done)); n > 0 {
-		d := t.delta(like.Old.BatchID)
-		d.counts[like.Old.Status] -= n
-		d.counts[like.New.Status] += n
-	}
-	_, err = t.c.exec("RELEASE many")
-	return done, err
+	d, n := t.delta(like.Old.BatchID), int64(len(done))
+	d.counts[like.Old.Status] -= n
+	d.counts[like.New.Status] += n
+	return done, nil
 }
 
 // swapRow writes equal steps of numbers without a gap.
