@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -42,6 +43,29 @@ func (b *bed) begin(before, after string, more ...string) *proc {
 	return b.start(nil, []string{"BEFORE=" + before, "AFTER=" + after}, args...)
 }
 
+// beginAtGate starts a run whose actions wait before their effect until the gate
+// is opened.
+func (b *bed) beginAtGate(more ...string) (p *proc, open func()) {
+	b.t.Helper()
+	env, open := b.gate()
+	args := append([]string{"run", task, "--date", date, "-j", "2"}, more...)
+	return b.start(nil, env, args...), open
+}
+
+// gate lets the actions wait that are started with env, until it is opened.
+func (b *bed) gate() (env []string, open func()) {
+	b.t.Helper()
+	path := filepath.Join(b.t.TempDir(), "gate") // not in the bed, which is copied
+	b.must(syscall.Mkfifo(path, 0o600))
+	open = sync.OnceFunc(func() {
+		f, err := os.OpenFile(path, os.O_RDWR, 0)
+		b.must(err)
+		b.t.Cleanup(func() { _ = f.Close() }) // who comes later needs not wait
+	})
+	b.t.Cleanup(open)
+	return []string{"GATE=" + path}, open
+}
+
 func TestCase34APlainRunGoesOnAfterAKill(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, 6, "idempotent: true")
@@ -64,7 +88,7 @@ func TestCase36AKillBetweenTheEffectAndItsRecordIsInDoubt(t *testing.T) {
 				}
 				b, code = newBed(t, 1, checkLine), 0
 			}
-			p := b.begin("", "0.2")
+			p := b.begin("", "1.5")
 			b.upTo("effects", 1)
 			p.kill(false)
 			b.quiet()
@@ -79,9 +103,10 @@ func TestCase36AKillBetweenTheEffectAndItsRecordIsInDoubt(t *testing.T) {
 func TestCase37ARunThatIsStoppedIsNotDead(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, 2)
-	p := b.begin("0.05", "0.05")
+	p, open := b.beginAtGate()
 	b.upTo("started", 2)
 	b.must(p.Process.Signal(syscall.SIGSTOP))
+	open()
 	b.upTo("effects", 2) // its actions end, and it doesn't see it
 	if s := b.now(5); s.Result != "busy" || len(s.HeldBy) != 1 || s.Executed != 0 {
 		t.Errorf("%+v", s)
@@ -98,7 +123,7 @@ func TestCase38ADeadRunsClaimsAreVisibleWork(t *testing.T) {
 		t.Run(overlap, func(t *testing.T) {
 			t.Parallel()
 			b := newBed(t, 4)
-			p := b.begin("0.02", "0.1")
+			p := b.begin("0.02", "1.5")
 			b.upTo("effects", 1)
 			p.kill(true)
 			b.quiet()
@@ -114,7 +139,7 @@ func TestCase38ADeadRunsClaimsAreVisibleWork(t *testing.T) {
 func TestCase39AnActionThatOutlivesItsRunnerIsReportedAndNotDoubled(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, 1)
-	p := b.begin("1", "")
+	p := b.begin("3", "")
 	b.upTo("started", 1)
 	p.kill(true)
 	q := b.run([]int{5}, "run", task, "--date", date)

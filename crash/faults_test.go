@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -133,9 +132,10 @@ func TestAFullDiskStartsNothingAndAfterFreeingItIsExact(t *testing.T) {
 			t.Parallel()
 			b := newBed(t, 60)
 			b.smallDisk()
-			p := b.start(nil, []string{"BEFORE=0.3"}, "run", task, "--date", date, "-j", fmt.Sprint(jobs))
+			p, open := b.beginAtGate("-j", fmt.Sprint(jobs))
 			b.upTo("started", jobs)
 			b.fill()
+			open()
 			b.unusable(p)
 			if n := len(b.lines("started")); n > 5*jobs {
 				t.Errorf("%d attempts were started on a full disk", n-jobs)
@@ -178,9 +178,10 @@ func TestAReadOnlyLedgerIsSaidBeforeAnythingStarts(t *testing.T) {
 func TestOutcomesOutliveALedgerThatIsLockedForTooLong(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, 8)
-	p := b.start(nil, []string{"BEFORE=0.2"}, "run", task, "--date", date, "-j", "2")
-	b.upTo("effects", 2)
+	p, open := b.beginAtGate()
+	b.upTo("started", 2)
 	unlock := b.lockLedger()
+	open()
 	b.unusable(p)
 	unlock()
 	b.durable()
@@ -211,12 +212,13 @@ func (b *bed) lockLedger() (unlock func()) {
 func TestAStoppedProcessWithTheSideLockStopsNobody(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, 1)
-	p := b.start(nil, []string{"BEFORE=0.5"}, "run", task, "--date", date, "-o", "json")
+	p, open := b.beginAtGate("-o", "json")
 	b.upTo("started", 1)
 	f, err := os.OpenFile(b.ledger()+".lock", os.O_RDWR, 0)
 	b.must(err)
 	defer f.Close()
 	b.must(syscall.Flock(int(f.Fd()), syscall.LOCK_EX))
+	open()
 	began := time.Now()
 	b.expect(p, 0)
 	took := time.Since(began)
@@ -233,8 +235,7 @@ func TestAStoppedProcessWithTheSideLockStopsNobody(t *testing.T) {
 func TestALedgerDeletedUnderALiveRunIsNoticed(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, 8)
-	open := b.gate()
-	p := b.start(nil, []string{"GATE=gate"}, "run", task, "--date", date, "-j", "2")
+	p, open := b.beginAtGate()
 	b.upTo("started", 2)
 	for _, end := range []string{"", "-wal", "-shm"} {
 		b.must(os.Remove(b.ledger() + end))
@@ -251,19 +252,6 @@ func TestALedgerDeletedUnderALiveRunIsNoticed(t *testing.T) {
 	for _, l := range b.lines("overlaps") {
 		t.Errorf("started twice at once: %s", l)
 	}
-}
-
-// gate lets the actions that are started with GATE=gate wait until it is opened.
-func (b *bed) gate() (open func()) {
-	b.t.Helper()
-	b.must(syscall.Mkfifo(b.path("gate"), 0o600))
-	open = sync.OnceFunc(func() {
-		f, err := os.OpenFile(b.path("gate"), os.O_RDWR, 0)
-		b.must(err)
-		b.t.Cleanup(func() { _ = f.Close() }) // who comes later needs not wait
-	})
-	b.t.Cleanup(open)
-	return open
 }
 
 // lost verifies that a run without its ledger starts nothing, and makes none.
