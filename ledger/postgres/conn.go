@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"runner/ledger/internal/table"
+
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -19,7 +21,7 @@ type conn struct {
 	uses     map[string]int // of statements; pgx knows the types of these
 	prepares bool           // the session is ours alone
 	prepared int            // how many statements are
-	names    names
+	names    table.Names
 }
 
 // maxTexts is how many statements pgx remembers the types of.

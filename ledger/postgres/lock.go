@@ -88,7 +88,7 @@ func (l *locked) entry(c *conn, i int) (e ledger.Entry, err error) {
 	b, err := c.batchName(l.batches[i])
 	e = ledger.Entry{
 		ID: l.ids[i], BatchID: l.batches[i], Fence: l.fences[i], Generation: 1,
-		Key: ledger.Key{TaskName: b.task, ExecuteDate: b.date, BizID: decode(l.keys[i])},
+		Key: ledger.Key{TaskName: b.Task, ExecuteDate: b.Date, BizID: decode(l.keys[i])},
 	}
 	if p := l.payloads[i]; p != nil {
 		e.Payload = []byte(decode(*p))

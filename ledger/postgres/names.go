@@ -8,42 +8,21 @@ import (
 	"runner/ledger/internal/table"
 )
 
-// names remembers which batch and which run a number stands for. Numbers are
-// never given twice, so what was read once stays true; what a transaction
-// made that was rolled back is the exception.
-type names struct {
-	batches map[int64]batchName
-	runs    map[int64]string
-	numbers map[string]int64 // of runs
-}
-
-type batchName struct{ task, date string }
-
-// maxNames bounds the memory of a process that lives long.
-const maxNames = 10_000
-
-func remember[K comparable, V any](m *map[K]V, k K, v V) {
-	if *m == nil || len(*m) >= maxNames {
-		*m = map[K]V{}
-	}
-	(*m)[k] = v
-}
-
 // know reads the names that are not known yet of batches and runs.
 func (c *conn) know(ctx context.Context, batches, runs []int64) error {
-	batches, runs = unknown(batches, c.names.batches), unknown(runs, c.names.runs)
+	batches, runs = unknown(batches, c.names.Batches), unknown(runs, c.names.Runs)
 	var steps []step
 	if len(batches) > 0 {
 		steps = append(steps, step{sql: "SELECT id, task_name, execute_date FROM batch WHERE id = ANY($1)", args: []any{batches},
 			rows: values(func(row []any) error {
-				remember(&c.names.batches, table.Integer(row[0]), batchName{table.Str(row[1]), table.Str(row[2])})
+				table.Remember(&c.names.Batches, table.Integer(row[0]), table.BatchName{Task: table.Str(row[1]), Date: table.Str(row[2])})
 				return nil
 			})})
 	}
 	if len(runs) > 0 {
 		steps = append(steps, step{sql: "SELECT no, id FROM run WHERE no = ANY($1)", args: []any{runs},
 			rows: values(func(row []any) error {
-				remember(&c.names.runs, table.Integer(row[0]), table.Str(row[1]))
+				table.Remember(&c.names.Runs, table.Integer(row[0]), table.Str(row[1]))
 				return nil
 			})})
 	}
@@ -64,8 +43,8 @@ func unknown[V any](ids []int64, known map[int64]V) (list []int64) {
 	return list
 }
 
-func (c *conn) batchName(id int64) (batchName, error) {
-	n, ok := c.names.batches[id]
+func (c *conn) batchName(id int64) (table.BatchName, error) {
+	n, ok := c.names.Batches[id]
 	if !ok {
 		return n, fmt.Errorf("batch %d: %w", id, ledger.ErrNotFound)
 	}
@@ -77,7 +56,7 @@ func (c *conn) runID(no int64) (string, error) {
 	if no == 0 {
 		return "", nil
 	}
-	id, ok := c.names.runs[no]
+	id, ok := c.names.Runs[no]
 	if !ok {
 		return "", fmt.Errorf("ledger %s: there is no run %d", c.at.shown, no)
 	}
@@ -86,12 +65,12 @@ func (c *conn) runID(no int64) (string, error) {
 
 // knownRunNo is the number of a run; 0 if nothing names it.
 func (c *conn) knownRunNo(ctx context.Context, id string) (no int64, err error) {
-	if no, ok := c.names.numbers[id]; ok {
+	if no, ok := c.names.Numbers[id]; ok {
 		return no, nil
 	}
 	err = c.do(ctx, step{sql: "SELECT no FROM run WHERE id = $1", args: []any{id}, rows: into(&no)})
 	if err == nil && no != 0 {
-		remember(&c.names.numbers, id, no)
+		table.Remember(&c.names.Numbers, id, no)
 	}
 	return no, err
 }
@@ -102,7 +81,7 @@ func (c *conn) runNo(ctx context.Context, id string) (any, error) {
 	if id == "" {
 		return nil, nil
 	}
-	if no, ok := c.names.numbers[id]; ok {
+	if no, ok := c.names.Numbers[id]; ok {
 		return no, nil
 	}
 	c.later(step{sql: "INSERT INTO run(id) VALUES ($1) ON CONFLICT DO NOTHING", args: []any{id}})

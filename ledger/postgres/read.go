@@ -109,7 +109,7 @@ func (r *reader) entries(query string, ids []int64) ([]ledger.Entry, error) {
 		if err != nil {
 			return nil, r.fail(err)
 		}
-		e.TaskName, e.ExecuteDate = b.task, b.date
+		e.TaskName, e.ExecuteDate = b.Task, b.Date
 		if e.RunID, err = r.c.runID(runs[i]); err != nil {
 			return nil, r.fail(err)
 		}

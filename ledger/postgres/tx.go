@@ -17,13 +17,13 @@ import (
 // tx writes within one transaction.
 type tx struct {
 	reader
-	deltas    map[int64]*delta   // by batch; written with the commit
-	revisions map[int64]int64    // of the batches it has read
-	absent    map[batchName]bool // batches that it looked for, and that weren't there
-	planning  map[int64]bool     // batches whose planners wait for it
-	runs      map[string]int64   // numbers of the runs that its changes name
-	trace     step               // asks whether it took effect; empty: nothing would tell
-	claims    bool               // and the trace is a claim
+	deltas    map[int64]*delta         // by batch; written with the commit
+	revisions map[int64]int64          // of the batches it has read
+	absent    map[table.BatchName]bool // batches that it looked for, and that weren't there
+	planning  map[int64]bool           // batches whose planners wait for it
+	runs      map[string]int64         // numbers of the runs that its changes name
+	trace     step                     // asks whether it took effect; empty: nothing would tell
+	claims    bool                     // and the trace is a claim
 }
 
 // delta is what a transaction changes in the counters of a batch.
@@ -33,7 +33,7 @@ type delta struct {
 }
 
 func newTx(r reader) *tx {
-	t := &tx{reader: r, deltas: map[int64]*delta{}, revisions: map[int64]int64{}, absent: map[batchName]bool{}, planning: map[int64]bool{}, runs: map[string]int64{}}
+	t := &tx{reader: r, deltas: map[int64]*delta{}, revisions: map[int64]int64{}, absent: map[table.BatchName]bool{}, planning: map[int64]bool{}, runs: map[string]int64{}}
 	t.see = t.withDelta
 	return t
 }
@@ -100,7 +100,7 @@ func (t *tx) flush() (steps []step) {
 func (t *tx) Batch(task, date string) (ledger.Batch, error) {
 	b, err := t.reader.Batch(task, date)
 	if errors.Is(err, ledger.ErrNotFound) {
-		t.absent[batchName{task, date}] = true
+		t.absent[table.BatchName{Task: task, Date: date}] = true
 	}
 	return b, err
 }
@@ -137,7 +137,7 @@ func (t *tx) PutBatch(b *ledger.Batch) error {
 }
 
 func (t *tx) insertBatch(b *ledger.Batch) error {
-	wasAbsent := t.absent[batchName{b.TaskName, b.ExecuteDate}]
+	wasAbsent := t.absent[table.BatchName{Task: b.TaskName, Date: b.ExecuteDate}]
 	return t.do(
 		step{sql: table.InsertBatch, args: table.BatchValues(b, b.TaskName, b.ExecuteDate), done: func(tag pgconn.CommandTag) error {
 			if tag.RowsAffected() == 0 && wasAbsent {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"runner/ledger"
+	"runner/ledger/internal/table"
 
 	"github.com/cenkalti/backoff/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -55,7 +56,7 @@ func (s *Store) try(ctx context.Context, c *conn, at *opened, fn func(ledger.Tx)
 	defer func() {
 		if !committed { // also if fn panics
 			c.rollback()
-			c.names = names{}
+			c.names = table.Names{}
 		}
 	}()
 	c.begin(beginWriting, &s.clock, at)

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"runner/ledger/internal/table"
+
 	sqlite3 "modernc.org/sqlite"
 )
 
@@ -22,7 +24,7 @@ type conn struct {
 	stmts map[string]driver.Stmt // prepared once; their texts are constants
 	swaps map[shape]driver.Stmt
 	args  []driver.NamedValue
-	names names
+	names table.Names
 }
 
 // busyTimeout is how long SQLite itself waits for another writer.

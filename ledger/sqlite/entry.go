@@ -40,7 +40,7 @@ func (c *conn) entry(row []driver.Value) (ledger.Entry, error) {
 	if err != nil {
 		return e, err
 	}
-	e.Key = ledger.Key{TaskName: b.task, BizID: str(row[2]), ExecuteDate: b.date}
+	e.Key = ledger.Key{TaskName: b.Task, BizID: str(row[2]), ExecuteDate: b.Date}
 	e.RunID, err = c.runID(row[10])
 	return e, err
 }

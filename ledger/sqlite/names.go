@@ -5,43 +5,23 @@ import (
 	"fmt"
 
 	"runner/ledger"
+	"runner/ledger/internal/table"
 )
 
-// names remembers which batch and which run a number stands for. Numbers are
-// never given twice, so what was read once stays true; a rollback is the
-// exception (see rollback).
-type names struct {
-	batches map[int64]batchName
-	runs    map[int64]string
-	numbers map[string]int64 // of runs
-}
-
-type batchName struct{ task, date string }
-
-// maxNames bounds the memory of a process that lives long.
-const maxNames = 10_000
-
-func remember[K comparable, V any](m *map[K]V, k K, v V) {
-	if *m == nil || len(*m) >= maxNames {
-		*m = map[K]V{}
-	}
-	(*m)[k] = v
-}
-
-func (c *conn) batchName(id int64) (batchName, error) {
-	if n, ok := c.names.batches[id]; ok {
+func (c *conn) batchName(id int64) (table.BatchName, error) {
+	if n, ok := c.names.Batches[id]; ok {
 		return n, nil
 	}
-	var n batchName
+	var n table.BatchName
 	err := c.query("SELECT task_name, execute_date FROM batch WHERE id = $1", func(row []driver.Value) error {
-		n = batchName{str(row[0]), str(row[1])}
+		n = table.BatchName{Task: str(row[0]), Date: str(row[1])}
 		return nil
 	}, id)
-	if err == nil && n.task == "" {
+	if err == nil && n.Task == "" {
 		err = fmt.Errorf("batch %d: %w", id, ledger.ErrNotFound)
 	}
 	if err == nil {
-		remember(&c.names.batches, id, n)
+		table.Remember(&c.names.Batches, id, n)
 	}
 	return n, err
 }
@@ -52,7 +32,7 @@ func (c *conn) runID(v driver.Value) (string, error) {
 	if !ok {
 		return "", nil
 	}
-	if id, ok := c.names.runs[no]; ok {
+	if id, ok := c.names.Runs[no]; ok {
 		return id, nil
 	}
 	id, err := c.text("SELECT id FROM run WHERE no = $1", no)
@@ -60,19 +40,19 @@ func (c *conn) runID(v driver.Value) (string, error) {
 		err = fmt.Errorf("ledger %s: there is no run %d", c.path, no)
 	}
 	if err == nil {
-		remember(&c.names.runs, no, id)
+		table.Remember(&c.names.Runs, no, id)
 	}
 	return id, err
 }
 
 // knownRunNo is the number of a run; 0 if nothing names it.
 func (c *conn) knownRunNo(id string) (int64, error) {
-	if no, ok := c.names.numbers[id]; ok {
+	if no, ok := c.names.Numbers[id]; ok {
 		return no, nil
 	}
 	no, err := c.number("SELECT no FROM run WHERE id = $1", id)
 	if err == nil && no != 0 {
-		remember(&c.names.numbers, id, no)
+		table.Remember(&c.names.Numbers, id, no)
 	}
 	return no, err
 }

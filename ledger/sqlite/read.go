@@ -73,7 +73,7 @@ func (r *reader) Get(ids []int64) ([]ledger.Entry, error) {
 			}
 			b, err := r.c.batchName(integer(row[1]))
 			e.BatchID, e.Generation, e.Payload = integer(row[1]), 1, bytesOf(row[3])
-			e.Key = ledger.Key{TaskName: b.task, BizID: str(row[2]), ExecuteDate: b.date}
+			e.Key = ledger.Key{TaskName: b.Task, BizID: str(row[2]), ExecuteDate: b.Date}
 			list = append(list, e)
 			return err
 		}, args...)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"runner/ledger"
+	"runner/ledger/internal/table"
 )
 
 // Options say how to open a ledger.
@@ -160,5 +161,5 @@ func (c *conn) begin(ctx context.Context) error {
 // them is forgotten.
 func (c *conn) rollback() {
 	_, _ = c.exec("ROLLBACK")
-	c.names = names{}
+	c.names = table.Names{}
 }
