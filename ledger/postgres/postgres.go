@@ -70,7 +70,7 @@ func open(ctx context.Context, url string, o Options, steps []migration) (*Store
 }
 
 func (s *Store) newPool(size int) *pool.Pool[slot] {
-	return pool.New(size, func() *slot { return &slot{at: s.at} })
+	return pool.New(size, func() (*slot, error) { return &slot{at: s.at}, nil })
 }
 
 // start finds out what is there, and makes of it what this program needs.

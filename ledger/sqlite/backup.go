@@ -67,12 +67,12 @@ func giveName(tmp, file string, link func(from, to string) error) error {
 }
 
 func (s *Store) copyChecked(ctx context.Context, tmp string, at time.Time) error {
-	c, err := s.readers.take(ctx)
+	c, err := s.readers.Take(ctx)
 	if err != nil {
 		return err
 	}
 	err = c.copyTo(tmp)
-	s.readers.put(c)
+	s.readers.Put(c)
 	if err != nil {
 		return err
 	}

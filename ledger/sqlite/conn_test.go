@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"runner/ledger"
+	"runner/ledger/internal/pool"
 
 	"go.uber.org/goleak"
 )
@@ -24,8 +25,8 @@ func TestPragmasTook(t *testing.T) {
 	if got := s.ask(t, s.writer, "PRAGMA journal_mode"); got[0][0] != "wal" {
 		t.Errorf("journal_mode is %v", got)
 	}
-	c, _ := s.readers.take(ctx)
-	defer s.readers.put(c)
+	c, _ := s.readers.Take(ctx)
+	defer s.readers.Put(c)
 	unusable(t, c.script("CREATE TABLE t(x)"), "can't be written")
 	if err := c.script(`SELECT "no_such_column"`); err == nil {
 		t.Error("a misspelt column passes as a string")
@@ -76,10 +77,10 @@ func TestAClosedStoreLeavesNothingBehind(t *testing.T) {
 	if err := errors.Join(s.Close(), s.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Update(ctx, func(ledger.Tx) error { return nil }); !errors.Is(err, errClosed) {
+	if err := s.Update(ctx, func(ledger.Tx) error { return nil }); !errors.Is(err, pool.ErrClosed) {
 		t.Errorf("update after close: %v", err)
 	}
-	if err := s.View(ctx, func(ledger.Reader) error { return nil }); !errors.Is(err, errClosed) {
+	if err := s.View(ctx, func(ledger.Reader) error { return nil }); !errors.Is(err, pool.ErrClosed) {
 		t.Errorf("view after close: %v", err)
 	}
 	if exists(s.Path() + "-wal") {

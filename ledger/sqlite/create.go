@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"runner/ledger"
+	"runner/ledger/internal/pool"
 )
 
 // openWriting opens, creates or migrates the ledger. Everything that may
@@ -73,11 +74,11 @@ func (s *Store) prepare(ctx context.Context) error {
 	if err := s.openWriter(); err != nil {
 		return err
 	}
-	c, err := s.writer.take(ctx)
+	c, err := s.writer.Take(ctx)
 	if err != nil {
 		return err
 	}
-	defer s.writer.put(c)
+	defer s.writer.Put(c)
 	h, err := c.state()
 	if err != nil {
 		return err
@@ -103,14 +104,14 @@ func (s *Store) prepare(ctx context.Context) error {
 
 // openWriter opens the writing pool.
 func (s *Store) openWriter() error {
-	s.writer = newPool(1, func() (*conn, error) {
+	s.writer = pool.New(1, func() (*conn, error) {
 		return dial(s.path, dsn(s.path, "rw", cacheWriter, false))
 	})
-	c, err := s.writer.take(context.Background())
+	c, err := s.writer.Take(context.Background())
 	if err != nil {
 		return err
 	}
-	s.writer.put(c)
+	s.writer.Put(c)
 	return nil
 }
 

@@ -26,11 +26,11 @@ const maxDamage = 5
 
 // Health looks at the whole ledger. It only reads, and ctx may end it.
 func (s *Store) Health(ctx context.Context, q HealthQuery) (h Health, err error) {
-	c, err := s.readers.take(ctx)
+	c, err := s.readers.Take(ctx)
 	if err != nil {
 		return h, err
 	}
-	defer s.readers.put(c)
+	defer s.readers.Put(c)
 	if q.Integrity {
 		if h.Damage, err = c.damage(ctx); err != nil || len(h.Damage) > 0 {
 			return h, err // what a damaged file says besides is worth nothing

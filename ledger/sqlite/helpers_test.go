@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"runner/ledger"
+	"runner/ledger/internal/pool"
 )
 
 var ctx = context.Background()
@@ -83,13 +84,13 @@ func update(t *testing.T, s *Store, fn func(ledger.Tx) error) {
 }
 
 // ask gives all rows of a query on a pool's connection.
-func (s *Store) ask(t *testing.T, p *pool, query string, args ...driver.Value) (rows [][]driver.Value) {
+func (s *Store) ask(t *testing.T, p *pool.Pool[conn], query string, args ...driver.Value) (rows [][]driver.Value) {
 	t.Helper()
-	c, err := p.take(ctx)
+	c, err := p.Take(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer p.put(c)
+	defer p.Put(c)
 	err = c.queryOnce(ctx, query, func(row []driver.Value) error {
 		rows = append(rows, append([]driver.Value(nil), row...))
 		return nil

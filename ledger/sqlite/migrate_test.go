@@ -213,11 +213,11 @@ func TestABackupMissesNothing(t *testing.T) {
 	s := openIn(t, dir)
 	foreign := openIn(t, dir)
 	s.steps = second(t, "ALTER TABLE record ADD COLUMN extra")
-	c, err := s.writer.take(ctx)
+	c, err := s.writer.Take(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.writer.put(c)
+	defer s.writer.Put(c)
 	seen, err := c.dataVersion()
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"runner/ledger"
+	"runner/ledger/internal/pool"
 
 	sqlite3 "modernc.org/sqlite"
 )
@@ -64,10 +65,10 @@ func (s *Store) inPlace() error {
 // abandon takes back what a failed open has taken.
 func (s *Store) abandon() {
 	if s.readers != nil {
-		_ = s.readers.close()
+		_ = s.readers.Close((*conn).close)
 	}
 	if s.writer != nil {
-		_ = s.writer.close()
+		_ = s.writer.Close((*conn).close)
 	}
 	s.release()
 }
@@ -197,7 +198,7 @@ func (s *Store) openReadOnly() error {
 }
 
 func (s *Store) openReaders(immutable bool) {
-	s.readers = newPool(maxReaders, func() (*conn, error) {
+	s.readers = pool.New(maxReaders, func() (*conn, error) {
 		return dial(s.path, dsn(s.path, "ro", cacheReader, immutable))
 	})
 }
@@ -205,11 +206,11 @@ func (s *Store) openReaders(immutable bool) {
 // look asks SQLite itself, because what the header says may be older than the
 // WAL, and keeps the ledger's id.
 func (s *Store) look() (version int, err error) {
-	c, err := s.readers.take(context.Background())
+	c, err := s.readers.Take(context.Background())
 	if err != nil {
 		return 0, err
 	}
-	defer s.readers.put(c)
+	defer s.readers.Put(c)
 	v, err := c.state()
 	if err != nil {
 		return 0, err

@@ -109,12 +109,12 @@ func fillBatches(t *testing.T, s *Store) {
 
 func (s *Store) plan(t *testing.T, q ledger.Query) (steps []string) {
 	t.Helper()
-	c, err := s.readers.take(ctx)
+	c, err := s.readers.Take(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	query, args, ok, err := (&reader{c: c, ctx: ctx}).listSQL(q)
-	s.readers.put(c)
+	s.readers.Put(c)
 	if err != nil || !ok {
 		t.Fatalf("%v %v", ok, err)
 	}

@@ -19,11 +19,11 @@ const (
 
 // Shrink gives empty pages back to the system.
 func (s *Store) Shrink(ctx context.Context, alone bool) (note string, err error) {
-	c, err := s.writer.take(ctx)
+	c, err := s.writer.Take(ctx)
 	if err != nil {
 		return "", err
 	}
-	defer s.writer.put(c)
+	defer s.writer.Put(c)
 	mode, err := c.pragma("auto_vacuum")
 	if err != nil {
 		return "", err

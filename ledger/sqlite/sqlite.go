@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"runner/ledger"
+	"runner/ledger/internal/pool"
 	"runner/ledger/internal/table"
 )
 
@@ -28,9 +29,9 @@ type Store struct {
 	file    fs.FileInfo // as it was opened
 	steps   []step
 	now     func() time.Time
-	release func() // of the path; see claims
-	writer  *pool  // nil if read-only
-	readers *pool
+	release func()           // of the path; see claims
+	writer  *pool.Pool[conn] // nil if read-only
+	readers *pool.Pool[conn]
 }
 
 // One connection writes: SQLite has one writer at a time anyway, and a queue
@@ -68,9 +69,9 @@ func (s *Store) RunsDir() string { return s.path + ".runs" }
 // Close waits for what is under way. The writer goes last: it folds the WAL
 // into the ledger.
 func (s *Store) Close() error {
-	err := s.readers.close()
+	err := s.readers.Close((*conn).close)
 	if s.writer != nil {
-		err = errors.Join(err, s.writer.close())
+		err = errors.Join(err, s.writer.Close((*conn).close))
 	}
 	s.release()
 	return explain(s.path, err)
@@ -78,11 +79,11 @@ func (s *Store) Close() error {
 
 // View runs fn on one consistent snapshot.
 func (s *Store) View(ctx context.Context, fn func(ledger.Reader) error) error {
-	c, err := s.readers.take(ctx)
+	c, err := s.readers.Take(ctx)
 	if err != nil {
 		return err
 	}
-	defer s.readers.put(c)
+	defer s.readers.Put(c)
 	if _, err := c.exec("BEGIN"); err != nil {
 		return err
 	}
@@ -99,11 +100,11 @@ func (s *Store) Update(ctx context.Context, fn func(ledger.Tx) error) error {
 	if s.writer == nil {
 		return &ledger.UnusableError{Path: s.path, Why: "it was opened read-only"}
 	}
-	c, err := s.writer.take(ctx)
+	c, err := s.writer.Take(ctx)
 	if err != nil {
 		return err
 	}
-	defer s.writer.put(c)
+	defer s.writer.Put(c)
 	release, err := s.lock.acquire(ctx)
 	if err != nil {
 		return err

@@ -11,24 +11,24 @@ import (
 // ErrClosed says that the ledger was closed.
 var ErrClosed = errors.New("the ledger is closed")
 
-// Pool holds slots for connections. A slot may be empty, or hold a broken one:
-// who takes it sees to that.
+// Pool holds connections, made as they are needed. Who waits is served in order.
 type Pool[C any] struct {
-	free chan *C
+	free chan *C // nil: one that isn't dialled yet
+	dial func() (*C, error)
 	done chan struct{}
 	once sync.Once
 }
 
-// New makes a pool of slots, which fill makes.
-func New[C any](size int, fill func() *C) *Pool[C] {
-	p := &Pool[C]{free: make(chan *C, size), done: make(chan struct{})}
+// New makes a pool of at most size connections.
+func New[C any](size int, dial func() (*C, error)) *Pool[C] {
+	p := &Pool[C]{free: make(chan *C, size), dial: dial, done: make(chan struct{})}
 	for range size {
-		p.free <- fill()
+		p.free <- nil
 	}
 	return p
 }
 
-// Take waits for a slot, at most as long as ctx lasts.
+// Take waits for a connection, at most as long as ctx lasts.
 func (p *Pool[C]) Take(ctx context.Context) (*C, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -44,20 +44,30 @@ func (p *Pool[C]) Take(ctx context.Context) (*C, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case c := <-p.free:
+		if c != nil {
+			return c, nil
+		}
+		c, err := p.dial()
+		if err != nil {
+			p.free <- nil
+			return nil, err
+		}
 		return c, nil
 	}
 }
 
-// Put gives a slot back.
+// Put gives a connection back.
 func (p *Pool[C]) Put(c *C) { p.free <- c }
 
-// Close waits for the slots that are out, and closes what is in each.
+// Close waits for the connections that are out, and closes each.
 func (p *Pool[C]) Close(closeOne func(*C) error) error {
 	var errs []error
 	p.once.Do(func() {
 		close(p.done)
 		for range cap(p.free) {
-			errs = append(errs, closeOne(<-p.free))
+			if c := <-p.free; c != nil {
+				errs = append(errs, closeOne(c))
+			}
 		}
 	})
 	return errors.Join(errs...)
