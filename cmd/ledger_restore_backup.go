@@ -67,7 +67,7 @@ type backJSON struct {
 	Failed    int64  `json:"failed"`     // records that had failed in it, and stay so
 	BlindFrom string `json:"blind_from"` // what is new on these execute dates comes in doubt
 	BlindTo   string `json:"blind_to"`   // 9999-12-31: nothing tells of a last one
-	Kept      string `json:"kept"`       // the ledger that was there; empty if there was none
+	Kept      string `json:"kept"`       // the ledger that was there, or with endings what was left of it; empty if nothing
 }
 
 func runRestoreBackup(ctx context.Context, a *app, o restoreBackupOptions, file string) error {
@@ -151,7 +151,7 @@ func (a *app) present(ctx context.Context, where located) (presentLedger, error)
 			return none, err
 		}
 		if !errors.Is(err, ledger.ErrNoLedger) {
-			a.p.note("the ledger that is there can't be used: %v", err)
+			a.p.note("what is there can't be used: %v", err)
 		}
 		return none, nil
 	}

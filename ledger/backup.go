@@ -54,14 +54,14 @@ func (l *Ledger) GoBlind(ctx context.Context, b Blind) (n int64, err error) {
 		return 0, err
 	}
 	for after := int64(0); ; {
-		moved := int64(0)
+		var last, moved int64
 		err := l.store.Update(ctx, func(tx Tx) error {
+			last, moved = 0, 0 // the store may call this again
 			open, err := tx.List(Query{Statuses: []Status{Pending, Running}, After: after, Ascending: true, Limit: recoverChunk})
 			if err != nil || len(open) == 0 {
-				moved = 0
 				return err
 			}
-			after, moved = open[len(open)-1].ID, int64(len(open))
+			last, moved = open[len(open)-1].ID, int64(len(open))
 			now := l.Now()
 			changes := make([]Change, len(open))
 			lines := make([]Attempt, len(open))
@@ -77,7 +77,7 @@ func (l *Ledger) GoBlind(ctx context.Context, b Blind) (n int64, err error) {
 		if err != nil || moved == 0 {
 			return n, err
 		}
-		n += moved
+		after, n = last, n+moved
 	}
 }
 

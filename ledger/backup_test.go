@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -82,5 +83,19 @@ func TestTheOldestDoubtIsToldByStartOrElseByEnd(t *testing.T) {
 	}
 	if e, err := b.OldestDoubt(t.Context(), []string{"other"}); e != nil || err != nil {
 		t.Errorf("%+v, %v", e, err)
+	}
+}
+
+func TestNoRecordIsForgottenWhereTheDoubtIsWrittenTwice(t *testing.T) {
+	b := newBench(t)
+	var names []string
+	for i := range 1201 {
+		names = append(names, fmt.Sprintf("u%04d", i))
+	}
+	b.plan(names...)
+	n, err := b.GoBlind(t.Context(), ledger.Blind{BackupAt: b.now, RestoredAt: b.now})
+	b.must(err)
+	if c := b.batch().Counts; n != 1201 || c[ledger.InDoubt] != 1201 {
+		t.Errorf("%d were put in doubt, and the batch counts %v", n, c)
 	}
 }

@@ -37,12 +37,43 @@ func newBench(t *testing.T) *bench {
 	b := &bench{t: t, path: filepath.Join(t.TempDir(), "ledger.db"), now: noon}
 	st, err := sqlite.Open(t.Context(), b.path, sqlite.Options{Create: true, AllowNetworkFS: true})
 	b.must(err)
-	b.Ledger = ledger.New(st)
+	b.Ledger = ledger.New(twice{st})
 	b.Now = func() time.Time { return b.now }
 	b.Rand = func() float64 { return 0.5 }
 	t.Cleanup(func() { b.must(b.Close()) })
 	b.run = b.begin("r1", false)
 	return b
+}
+
+// twice undoes the first try of each transaction and makes another, as stores do
+// where it was lost to another hand, or the disk was full.
+type twice struct{ ledger.Store }
+
+var errUndone = errors.New("undone on purpose")
+
+func (s twice) Update(ctx context.Context, fn func(ledger.Tx) error) error {
+	err := s.Store.Update(ctx, func(tx ledger.Tx) error {
+		if err := fn(tx); err != nil {
+			return err
+		}
+		return errUndone
+	})
+	if !errors.Is(err, errUndone) {
+		return err
+	}
+	return s.Store.Update(ctx, fn)
+}
+
+// uncommitted fails at each commit.
+type uncommitted struct{ ledger.Store }
+
+func (s uncommitted) Update(ctx context.Context, fn func(ledger.Tx) error) error {
+	return s.Store.Update(ctx, func(tx ledger.Tx) error {
+		if err := fn(tx); err != nil {
+			return err
+		}
+		return errUndone
+	})
 }
 
 func (b *bench) must(err error) {

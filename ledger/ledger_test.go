@@ -238,3 +238,22 @@ func TestADeadRunIsSettledInPages(t *testing.T) {
 		t.Errorf("open runs %+v, %v", open, err)
 	}
 }
+
+func TestWhatIsNotCommittedIsNotToldAsSettled(t *testing.T) {
+	b := newBench(t)
+	e := b.claim("r1", plain, b.plan("a")...)[0]
+	l := ledger.New(uncommitted{b.Store()})
+	settled, err := l.Replay(t.Context(), []ledger.Report{end(e, ledger.Succeeded)}, plain)
+	if !errors.Is(err, errUndone) || len(settled) != 0 {
+		t.Errorf("settled %+v, %v", settled, err)
+	}
+}
+
+func TestACandidateThatStandsTwiceIsClaimedOnce(t *testing.T) {
+	b := newBench(t)
+	e := b.claim("r1", plain, b.plan("a")...)[0]
+	out := b.work(ledger.Work{Run: b.run, Policy: plain, Reports: []ledger.Report{end(e, ledger.NotStarted)}, Candidates: []int64{e.ID, e.ID}, Max: 2})
+	if len(out.Claimed) != 1 || len(out.Left) != 1 || out.Left[0].Do != ledger.Busy || out.Settled[0].Fate != ledger.Moved {
+		t.Errorf("%+v", out)
+	}
+}

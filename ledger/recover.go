@@ -25,10 +25,10 @@ func (l *Ledger) Replay(ctx context.Context, reports []Report, p Policy) ([]Sett
 			chunk, err = l.settle(tx, reports[:n], p, l.Now())
 			return err
 		})
-		all = append(all, chunk...)
 		if err != nil {
 			return all, err
 		}
+		all = append(all, chunk...)
 		reports = reports[n:]
 	}
 	return all, nil

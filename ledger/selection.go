@@ -219,10 +219,10 @@ func (l *Ledger) decide(ctx context.Context, ids []int64, d Decision, rule func(
 			}
 			return keepOpen(tx, batches)
 		})
-		refused = append(refused, no...)
 		if err != nil {
 			return refused, err
 		}
+		refused = append(refused, no...)
 	}
 	return refused, nil
 }

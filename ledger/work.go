@@ -138,13 +138,21 @@ type candidates struct {
 	settlement
 }
 
+// others are candidates that are in other hands.
+func (c *candidates) others() map[int64]bool {
+	ids := make(map[int64]bool, len(c.busy))
+	for _, id := range c.busy {
+		if _, settled := c.moved[id]; !settled {
+			ids[id] = true
+		}
+	}
+	return ids
+}
+
 // choose adds claims of the candidates that the rules let start, until there
 // are enough.
 func choose(w Work, ids []int64, c candidates, now time.Time, out *Worked, changes []Change) []Change {
-	others := make(map[int64]bool, len(c.busy)+w.Max)
-	for _, id := range c.busy {
-		others[id] = true
-	}
+	others := c.others()
 	entries := c.free // in the order of ids
 	enough := len(changes) + w.Max
 	for i, id := range ids {
@@ -158,11 +166,11 @@ func choose(w Work, ids []int64, c candidates, now time.Time, out *Worked, chang
 			e, entries = entries[0], entries[1:]
 		}
 		switch at, moved := c.moved[id]; {
-		case moved:
-			e = c.settled[at].Entry
 		case others[id]:
 			out.Left = append(out.Left, Judged{Entry: Entry{ID: id}, Verdict: Verdict{Do: Busy}})
 			continue
+		case moved:
+			e = c.settled[at].Entry
 		case !there: // it doesn't exist
 			continue
 		}

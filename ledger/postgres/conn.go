@@ -20,7 +20,7 @@ type conn struct {
 	queue    []step         // goes with the next statement that somebody waits for
 	uses     map[string]int // of statements; pgx knows the types of these
 	prepares bool           // the session is ours alone
-	prepared int            // how many statements are
+	prepared map[string]bool
 	names    table.Names
 }
 
@@ -44,7 +44,7 @@ func (s *slot) dial(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, s.at.explain(err)
 	}
-	return &conn{c: c, at: s.at, uses: map[string]int{}}, nil
+	return &conn{c: c, at: s.at, uses: map[string]int{}, prepared: map[string]bool{}}, nil
 }
 
 // slot is a place for a connection in a pool.
@@ -92,11 +92,13 @@ func (c *conn) do(ctx context.Context, steps ...step) error {
 	prepare = append(prepare, more...)
 	if len(opening) > 0 && (isNew || len(prepare) > 0) {
 		if err := c.send(ctx, opening); err != nil {
+			c.forget(steps)
 			return err
 		}
 		opening = nil
 	}
 	if err := c.prepare(ctx, prepare); err != nil {
+		c.forget(steps)
 		return err
 	}
 	if steps = append(opening, steps...); len(steps) == 0 {
@@ -120,10 +122,8 @@ func (c *conn) send(ctx context.Context, steps []step) error {
 	if cerr := answers.Close(); err == nil {
 		err = cerr
 	}
-	if err != nil { // pgx may forget the types of what failed
-		for _, s := range steps {
-			c.uses[s.sql] = 0
-		}
+	if err != nil { // as pgx may
+		c.forget(steps)
 	}
 	return c.judge(ctx, limited, err)
 }

@@ -61,10 +61,31 @@ func raced(err error) bool {
 	return errors.Is(err, ledger.ErrRaced) || code == codeSerialization || code == codeDeadlock
 }
 
-// stale tells whether a change didn't fit its record any more.
-func stale(err error) bool {
+// A statement that must not be committed fails by reading one of these texts as a
+// number: it is known by it, and so is the reason in the log of the server.
+const (
+	staleText  = "runner: a record was changed by another hand, so this is made again: "
+	sealedText = "runner: the batch is sealed, so nothing is planned: "
+)
+
+// failIf is an expression that fails with a text where a condition on an
+// aggregate holds. The count keeps the server from reading the text beforehand.
+func failIf(condition, text string) string {
+	return "CASE WHEN " + condition + " THEN ('" + text + "' || count(*))::int END"
+}
+
+// refused gives the error of a statement that has failed on purpose.
+func refused(err error) error {
 	var e *pgconn.PgError
-	return errors.As(err, &e) && e.Code == codeNotNumber && strings.Contains(e.Message, staleText)
+	switch {
+	case !errors.As(err, &e) || e.Code != codeNotNumber:
+		return nil
+	case strings.Contains(e.Message, staleText):
+		return ledger.ErrRaced
+	case strings.Contains(e.Message, sealedText):
+		return ledger.ErrSealed
+	}
+	return nil
 }
 
 // passing tells whether the server, or the way to it, may be there again in a
@@ -94,8 +115,8 @@ func (a *address) explain(err error) error {
 	if u := (*ledger.UnusableError)(nil); errors.As(err, &u) {
 		return err
 	}
-	if stale(err) {
-		return ledger.ErrRaced
+	if no := refused(err); no != nil {
+		return no
 	}
 	why, hint := a.words(err)
 	if why == "" {

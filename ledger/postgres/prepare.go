@@ -22,9 +22,11 @@ func (c *conn) ours(pid int64) bool { return int64(c.c.PgConn().PID()) == pid }
 func (c *conn) count(steps []step) (isNew bool, prepare []string) {
 	if len(c.uses) >= maxTexts {
 		clear(c.uses)
-		c.prepared = 0 // they count again
 	}
 	for _, s := range steps {
+		if c.prepared[s.sql] {
+			continue
+		}
 		c.uses[s.sql]++
 		isNew = isNew || c.uses[s.sql] == 1
 		if c.prepares && c.uses[s.sql] == repeated && len(s.args) > 0 {
@@ -34,10 +36,17 @@ func (c *conn) count(steps []step) (isNew bool, prepare []string) {
 	return isNew, prepare
 }
 
+// forget lets statements be new again, but for those that are prepared.
+func (c *conn) forget(steps []step) {
+	for _, s := range steps {
+		delete(c.uses, s.sql)
+	}
+}
+
 // prepare comes after the opening, which may have met another session.
 func (c *conn) prepare(ctx context.Context, texts []string) error {
 	for _, text := range texts {
-		if !c.prepares || c.prepared == maxPrepared {
+		if !c.prepares || len(c.prepared) == maxPrepared {
 			return nil
 		}
 		limited, cancel := context.WithTimeoutCause(ctx, answerTimeout, errSilent)
@@ -47,7 +56,7 @@ func (c *conn) prepare(ctx context.Context, texts []string) error {
 		if err != nil {
 			return err
 		}
-		c.prepared++
+		c.prepared[text] = true
 	}
 	return nil
 }

@@ -57,3 +57,34 @@ func TestASessionThatForgetsWhatWasPreparedIsGivenUp(t *testing.T) {
 		t.Errorf("the record was changed %d times, want %d", after-before, 2*repeated)
 	}
 }
+
+// pgx forgets the types of a statement that fails, and the settings that lead to
+// the tables are those of a transaction.
+func TestAFailedStatementIsNewAgainUnlessItIsPrepared(t *testing.T) {
+	s, _ := fresh(t)
+	_, list := planned(t, s, "a")
+	for i := range 6 * repeated {
+		first := true
+		update(t, s, func(tx ledger.Tx) error {
+			now, err := tx.Get([]int64{list[0].ID})
+			if err != nil {
+				return err
+			}
+			old, n := now[0], now[0]
+			n.Fence++
+			if first && i%2 == 0 { // nobody has read it so
+				old.Fence += 7
+			}
+			first = false
+			return tx.Swap([]ledger.Change{{Old: old, New: n}})
+		})
+	}
+	place, err := s.writer.Take(ctx)
+	must(t, err)
+	defer s.writer.Put(place)
+	var n int
+	must(t, place.c.do(ctx, step{sql: "SELECT count(*)::int FROM pg_prepared_statements", rows: into(&n)}))
+	if n != len(place.c.prepared) || n == 0 {
+		t.Errorf("%d statements are prepared, and %d are counted", n, len(place.c.prepared))
+	}
+}

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -171,5 +172,31 @@ func TestNoStateOutlivesATransaction(t *testing.T) {
 		(SELECT 'temporary ' || min(relname) FROM pg_class WHERE relpersistence = 't'))`).Scan(&left))
 	if left != "" {
 		t.Errorf("left: %s", left)
+	}
+}
+
+// Whoever seals a batch while a transaction plans for it keeps it from committing.
+func TestNothingIsPlannedForABatchThatIsSealedMeanwhile(t *testing.T) {
+	s, at := fresh(t)
+	b, _ := planned(t, s, "a")
+	other := openAt(t, at, Options{})
+	err := s.Update(ctx, func(tx ledger.Tx) error {
+		if _, err := tx.Insert(b.ID, []ledger.Input{{BizID: "late"}}); err != nil {
+			return err
+		}
+		return other.Update(ctx, func(tx ledger.Tx) error {
+			n, err := tx.Batch(task, date)
+			if err != nil {
+				return err
+			}
+			n.SealedAt, n.SealedIn, n.SealedSum = s.Now(), "file", "sum"
+			return tx.PutBatch(&n)
+		})
+	})
+	if !errors.Is(err, ledger.ErrSealed) {
+		t.Errorf("got %v, want ErrSealed", err)
+	}
+	if all := entries(t, s); len(all) != 1 {
+		t.Errorf("the batch holds %d records, want 1", len(all))
 	}
 }

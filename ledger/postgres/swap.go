@@ -135,10 +135,6 @@ func (t *tx) leaves(c *ledger.Change) {
 	t.trace = step{sql: changedSQL, args: []any{e.ID, int64(e.Status), e.Fence, e.RunID}}
 }
 
-// staleText is what can't be read as a number where a change is stale. It is
-// known by it, and the log of the server by this names the reason.
-const staleText = "runner: a record was changed by another hand, so this is made again; changes that fit: "
-
 // statement makes an UPDATE of a group. A value that all its changes share is
 // an argument of its own, others come as arrays. It fails unless it writes all,
 // so that a commit which was sent along with it doesn't happen. The batch is part
@@ -182,5 +178,5 @@ func (g *swapGroup) statement(runs map[string]int64, changes []ledger.Change) (q
 	}
 	return "WITH u AS (UPDATE record r SET " + set.String() + " FROM unnest(" + arrays + ") j(" + names + `)
 WHERE r.id = j.id AND CASE WHEN r.fence = j.f AND r.status = $3 AND r.batch_id = $4 THEN true END RETURNING r.id)
-SELECT CASE WHEN count(*) < cardinality($1::bigint[]) THEN ('` + staleText + `' || count(*))::int END FROM u`, args
+SELECT ` + failIf("count(*) < cardinality($1::bigint[])", staleText) + " FROM u", args
 }

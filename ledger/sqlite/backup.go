@@ -132,9 +132,10 @@ func Discard(name string) {
 	}
 }
 
-// Replace puts a closed ledger in the place of the one at path, which is kept
-// under the name it gives. At each moment there is a ledger at path, so nobody
-// makes an empty one; who has the old one open finds that it was replaced.
+// Replace puts a closed ledger in the place of the one at path. That one, or what
+// is left of it, is kept under names that begin with the one it gives. At each
+// moment there is something at path, so nobody makes an empty ledger; who has the
+// old one open finds that it was replaced.
 func Replace(ctx context.Context, path, by string, now time.Time) (kept string, err error) {
 	if path, err = canonical(path); err != nil {
 		return "", err
@@ -145,23 +146,36 @@ func Replace(ctx context.Context, path, by string, now time.Time) (kept string, 
 		return "", err
 	}
 	defer release()
-	if exists(path) {
-		kept = path + ".before-" + now.UTC().Format("20060102T150405.000Z")
-		if err := keep(path, kept, os.Link); err != nil {
-			return "", err
-		}
-		for _, end := range []string{"-wal", "-journal", ".runs"} { // they would be taken for the new one's
-			if exists(path + end) {
-				if err := os.Rename(path+end, kept+end); err != nil {
-					return kept, err
-				}
-			}
-		}
-		_ = os.Remove(path + "-shm")
+	if kept, err = setAside(path, path+".before-"+now.UTC().Format("20060102T150405.000Z")); err != nil {
+		return kept, err
 	}
 	if err := os.Rename(by, path); err != nil {
 		return kept, err
 	}
 	Discard(by)
 	return kept, durable.SyncDir(filepath.Dir(path))
+}
+
+// setAside keeps what would be taken for the new ledger's. It gives the name if
+// there was anything.
+func setAside(path, name string) (kept string, err error) {
+	if size(path) > 0 {
+		kept, err = name, keep(path, name, os.Link)
+	} else { // what isn't a ledger stands in for it until the new one is there
+		err = os.WriteFile(path, []byte("runner ledger restore-backup FILE was cut off here; it can be given again\n"), 0o600)
+	}
+	if err != nil {
+		return kept, err
+	}
+	for _, end := range []string{"-wal", "-journal", ".runs"} {
+		if !exists(path + end) {
+			continue
+		}
+		kept = name
+		if err := os.Rename(path+end, name+end); err != nil {
+			return kept, err
+		}
+	}
+	_ = os.Remove(path + "-shm")
+	return kept, nil
 }

@@ -127,12 +127,12 @@ func (s *Store) refuseLost() error {
 	return nil
 }
 
-// holdsAny tells whether a file, or a folder, holds anything. What begins with a
-// dot is being made at this moment.
+// holdsAny tells whether a file holds anything, or a folder any file. One that
+// begins with a dot is being made at this moment.
 func holdsAny(path string) bool {
 	names, err := os.ReadDir(path)
 	if err != nil {
 		return size(path) > 0
 	}
-	return slices.ContainsFunc(names, func(e fs.DirEntry) bool { return !strings.HasPrefix(e.Name(), ".") })
+	return slices.ContainsFunc(names, func(e fs.DirEntry) bool { return e.Type().IsRegular() && !strings.HasPrefix(e.Name(), ".") })
 }

@@ -85,8 +85,8 @@ func TestALedgerIsCreatedOnlyWhereAsked(t *testing.T) {
 				write(t, path, "")
 			}
 			if c.folders {
-				writeIn(t, path+".runs", ".r1.tmp") // being made
-				if err := os.Mkdir(path+".archive", 0o700); err != nil {
+				writeIn(t, path+".runs", ".r1.tmp")                                    // being made
+				if err := os.MkdirAll(path+".archive/lost+found", 0o700); err != nil { // a volume of its own
 					t.Fatal(err)
 				}
 			}

@@ -121,7 +121,7 @@ func (s *Store) Update(ctx context.Context, fn func(ledger.Tx) error) error {
 	default:
 		return err
 	}
-	return c.update(ctx, fn)
+	return c.update(context.WithoutCancel(ctx), fn) // begun
 }
 
 // update is one try of Update.
