@@ -43,6 +43,7 @@ grep -q "^$1 " effects`
 type bed struct {
 	t       testing.TB
 	dir     string
+	tmp     string // of its processes
 	address string // of a ledger on PostgreSQL; empty: it is a file in the folder
 	ids     []string
 	n       int // processes started
@@ -61,7 +62,7 @@ const lease = 14 * time.Second
 // newBedOn makes a task whose ledger lies at an address.
 func newBedOn(t testing.TB, address string, n int, options ...string) *bed {
 	t.Helper()
-	b := &bed{t: t, dir: t.TempDir(), address: address}
+	b := &bed{t: t, dir: t.TempDir(), tmp: t.TempDir(), address: address}
 	for i := range n {
 		b.ids = append(b.ids, fmt.Sprintf("u%05d", i))
 	}
@@ -144,7 +145,7 @@ func (b *bed) startIn(front, env []string, away bool, args ...string) *proc {
 	argv := append(append(front[:len(front):len(front)], program), args...)
 	p := &proc{Cmd: exec.Command(argv[0], argv[1:]...), b: b, name: fmt.Sprintf("out/%03d", b.n), done: make(chan struct{}), away: away}
 	p.Dir = b.dir
-	p.Env = append(os.Environ(), "TZ=UTC", "HOME="+b.dir, "CRASH_BED="+b.dir)
+	p.Env = append(os.Environ(), "TZ=UTC", "HOME="+b.dir, "TMPDIR="+b.tmp, "CRASH_BED="+b.dir)
 	p.Env = append(p.Env, env...)
 	p.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	for _, f := range []struct {

@@ -30,7 +30,7 @@ type scratch struct {
 // next gives a path that no other attempt has, and makes no file.
 func (s *scratch) next() (string, error) {
 	s.once.Do(func() {
-		sweepScratch(os.TempDir(), time.Now())
+		go sweepScratch(os.TempDir(), time.Now()) // nobody waits for it, and what it leaves the next run finds
 		s.dir, s.err = os.MkdirTemp("", scratchPrefix)
 	})
 	if s.err != nil {
