@@ -39,8 +39,12 @@ func (b *bed) now(codes ...int) summary {
 
 // begin starts a run whose actions take a while before and after their effect.
 func (b *bed) begin(before, after string, more ...string) *proc {
+	return b.beginWith([]string{"BEFORE=" + before, "AFTER=" + after}, more...)
+}
+
+func (b *bed) beginWith(env []string, more ...string) *proc {
 	args := append([]string{"run", task, "--date", date, "-j", "2"}, more...)
-	return b.start(nil, []string{"BEFORE=" + before, "AFTER=" + after}, args...)
+	return b.start(nil, env, args...)
 }
 
 // beginAtGate starts a run whose actions wait before their effect until the gate
@@ -48,8 +52,7 @@ func (b *bed) begin(before, after string, more ...string) *proc {
 func (b *bed) beginAtGate(more ...string) (p *proc, open func()) {
 	b.t.Helper()
 	env, open := b.gate()
-	args := append([]string{"run", task, "--date", date, "-j", "2"}, more...)
-	return b.start(nil, env, args...), open
+	return b.beginWith(env, more...), open
 }
 
 // gate lets the actions wait that are started with env, until it is opened.

@@ -13,6 +13,7 @@ import (
 
 // SQLSTATE codes, https://www.postgresql.org/docs/current/errcodes-appendix.html
 const (
+	codeNotNumber      = "22P02"
 	codeReadOnly       = "25006"
 	codeSerialization  = "40001"
 	codeDeadlock       = "40P01"
@@ -23,7 +24,6 @@ const (
 	codeNoTable        = "42P01"
 	codeTableExists    = "42P07"
 	codeNoSchema       = "3F000"
-	codeNotNumber      = "22P02"
 	codeNoDatabase     = "3D000"
 	codeLockTimeout    = "55P03"
 	codeTooMany        = "53300"

@@ -168,14 +168,13 @@ func (s *Store) claim(accept func(h header) error) (h header, known bool, err er
 // write to, SQLite makes its -shm if it is missing.
 func (s *Store) openReadOnly() error {
 	_, _, err := s.claim(func(h header) error {
-		err := s.judge(h)
-		switch {
-		case err != nil && (h.fresh || !s.halfMade()):
-			return err
-		case h.fresh || s.halfMade():
+		if !h.fresh && s.halfMade() {
 			return noLedger(s.path)
 		}
-		return nil
+		if err := s.judge(h); err != nil || !h.fresh {
+			return err
+		}
+		return noLedger(s.path)
 	})
 	if err != nil {
 		return err
